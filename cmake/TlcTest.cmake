@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# tlc_add_test(NAME <kind>.<topic> SOURCES ... [LABELS ...] [LIBS ...] [TIMEOUT s] [ARGS ...])
+#   One cmocka program, one ctest. Tests of kind `unit` and `faults` reach hidden symbols: they link the objects.
+function(tlc_add_test)
+  cmake_parse_arguments(T "INSTALLED" "NAME;TIMEOUT" "SOURCES;LABELS;LIBS;ARGS" ${ARGN})
+  string(REPLACE "." "_" target "test_${T_NAME}")
+  add_executable(${target} ${T_SOURCES})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support)
+  target_link_libraries(${target} PRIVATE tlc_build_flags PkgConfig::CMOCKA ${T_LIBS})
+  if(NOT T_INSTALLED)
+    target_link_libraries(${target} PRIVATE tlcache_objects)
+  endif()
+  add_test(NAME ${T_NAME} COMMAND ${target} ${T_ARGS})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77)
+endfunction()

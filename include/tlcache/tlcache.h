@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TLCACHE_TLCACHE_H
+#define TLCACHE_TLCACHE_H
+#include <stddef.h>
+#include <stdint.h>
+typedef int32_t tlc_status;
+enum {
+  TLC_OK = 0,
+  TLC_MISS = 1, TLC_REJECTED = 2, TLC_NOT_STORED = 3, TLC_EXISTED = 4, TLC_CONFLICT = 5,
+  TLC_TIMEOUT = 6, TLC_LOCKED = 7, TLC_TOO_LARGE = 8,
+  TLC_E_INVALID = -1, TLC_E_NOMEM = -2, TLC_E_IO = -3, TLC_E_INTERNAL = -4, TLC_E_UNSUPPORTED = -5,
+  TLC_E_ABI = -6, TLC_E_EXISTS = -7, TLC_E_NOT_FOUND = -8, TLC_E_UNCACHEABLE = -9, TLC_E_COMPILE = -10,
+  TLC_E_LOAD = -11, TLC_E_UNAVAILABLE = -12, TLC_E_CANCELLED = -13, TLC_E_FORKED = -14, TLC_E_CALLBACK = -15,
+  TLC_E_DENIED = -16, TLC_E_BUSY = -17, TLC_E_CORRUPT = -18
+};
+#endif
