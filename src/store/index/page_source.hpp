@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// PageSource: whole pages of data.mdb, from one mapping of the whole fixed map or by pread.
+//
+// It never gives out a byte beyond the size fstat reported. The file only grows (writers
+// preallocate and pwrite), and a mapping of the whole map shows new pages without remapping, so the
+// size is asked again only for a page beyond the last known end.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "port/fd.hpp"
+#include "port/mapping.hpp"
+#include "port/result.hpp"
+
+namespace tlc::store {
+
+/// LMDB's own limit: on systems with larger pages it uses 32 KiB.
+inline constexpr std::size_t kMaxPageSize = 32768;
+
+/// The page size liblmdb gives a file it creates on this system.
+[[nodiscard]] std::size_t native_index_page_size();
+
+/// Room for one page in pread mode; nothing is done with it (nor is it cleared) when the file is
+/// mapped.
+struct PageBuffer {
+  alignas(8) std::uint8_t bytes[kMaxPageSize];
+};
+
+class PageSource {
+ public:
+  static Result<PageSource> open(port::Fd file, std::size_t map_size, bool use_pread);
+
+  PageSource(PageSource&& other) noexcept;
+  PageSource& operator=(PageSource&&) = delete;
+  ~PageSource() = default;
+
+  /// The page, or nullptr if the file does not have it. `buffer` is used in pread mode only.
+  [[nodiscard]] const std::uint8_t* page(std::uint64_t number, PageBuffer& buffer) const;
+
+  [[nodiscard]] std::size_t page_size() const { return page_size_; }
+  [[nodiscard]] std::uint64_t page_limit() const { return page_limit_; }  ///< pages in the map
+  [[nodiscard]] std::uint64_t file_size() const;                          ///< fstat
+
+ private:
+  PageSource(port::Fd file, std::optional<port::Mapping> mapping, std::size_t map_size);
+
+  port::Fd file_;
+  std::optional<port::Mapping> mapping_;
+  const std::uint8_t* base_ = nullptr;  // of the mapping; nullptr in pread mode
+  std::size_t page_size_ = 0;
+  std::uint64_t page_limit_ = 0;
+  mutable std::atomic<std::uint64_t> known_end_{0};
+};
+
+}  // namespace tlc::store
