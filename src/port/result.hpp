@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Result<T>: a value or an Error. The core returns these instead of throwing across folders.
 //
-// Exceptions are left for what no caller can handle (std::bad_alloc); the C API turns those into a status too.
+// Exceptions are left for what no caller can handle (std::bad_alloc); the C API turns those into a
+// status too.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace tlc {
 
-/// Why something failed: a public status, the errno behind it (0 if none), a backend's own code, and one sentence.
+/// Why something failed: a public status, the errno behind it (0 if none), a backend's own code,
+/// and one sentence.
 struct Error {
   tlc_status status = TLC_E_INTERNAL;
   int sys_errno = 0;
@@ -33,7 +35,8 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
