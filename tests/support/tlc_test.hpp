@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <ios>  // has a member fail(), which cmocka makes a macro of: included before
 extern "C" {
 #include <cmocka.h>
 }
