@@ -16,7 +16,7 @@ namespace {
 /// fail, hashing is still right, so its answer does not matter.
 void ready() {
   static std::once_flag once;
-  std::call_once(once, [] { (void)::sodium_init(); });
+  std::call_once(once, [] { [[maybe_unused]] const int status = ::sodium_init(); });
 }
 
 crypto_generichash_state* blake_state(std::array<std::byte, 384>& storage) {
