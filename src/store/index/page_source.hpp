@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -24,10 +25,18 @@ inline constexpr std::size_t kMaxPageSize = 32768;
 /// The page size liblmdb gives a file it creates on this system.
 [[nodiscard]] std::size_t native_index_page_size();
 
-/// Room for one page in pread mode; nothing is done with it (nor is it cleared) when the file is
-/// mapped.
-struct PageBuffer {
-  alignas(8) std::uint8_t bytes[kMaxPageSize];
+/// Holds one page in pread mode. A mapped source never touches it, so that a look-up costs no
+/// stack.
+class PageBuffer {
+ public:
+  /// Room for `size` bytes, the same at each call.
+  std::uint8_t* room(std::size_t size) {
+    if (!bytes_) bytes_.reset(new std::uint8_t[size]);
+    return bytes_.get();
+  }
+
+ private:
+  std::unique_ptr<std::uint8_t[]> bytes_;
 };
 
 class PageSource {
@@ -38,8 +47,15 @@ class PageSource {
   PageSource& operator=(PageSource&&) = delete;
   ~PageSource() = default;
 
-  /// The page, or nullptr if the file does not have it. `buffer` is used in pread mode only.
-  [[nodiscard]] const std::uint8_t* page(std::uint64_t number, PageBuffer& buffer) const;
+  /// The page, or nullptr if the file does not have it. `buffer` is used in pread mode only, and
+  /// what it held is then gone.
+  [[nodiscard]] const std::uint8_t* page(std::uint64_t number, PageBuffer& buffer) const {
+    if (number >= page_limit_) return nullptr;
+    if (base_ == nullptr) return read(number, buffer);
+    const std::uint64_t end = (number + 1) * page_size_;
+    if (end > known_end_.load(std::memory_order_relaxed) && !grown_past(end)) return nullptr;
+    return base_ + number * page_size_;
+  }
 
   [[nodiscard]] std::size_t page_size() const { return page_size_; }
   [[nodiscard]] std::uint64_t page_limit() const { return page_limit_; }  ///< pages in the map
@@ -47,6 +63,9 @@ class PageSource {
 
  private:
   PageSource(port::Fd file, std::optional<port::Mapping> mapping, std::size_t map_size);
+
+  const std::uint8_t* read(std::uint64_t number, PageBuffer& buffer) const;
+  bool grown_past(std::uint64_t end) const;  // asks fstat
 
   port::Fd file_;
   std::optional<port::Mapping> mapping_;

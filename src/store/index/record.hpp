@@ -10,10 +10,14 @@
 //       16    8 segment       id of the segment that holds the stored body
 //       24    8 offset        of the segment record's header, in bytes
 //       32    8 length        of the segment record, header included, in bytes
-//       40    8 sequence      store-wide, from the control mapping (never the transaction id, which
-//       can repeat) 48   16 hash_lo/hi    XXH3-128 of the stored body 64    8 created_ns    wall
-//       clock 72    4 compile_ms    what this entry cost to make 76    4 reserved0     0 80    8
-//       label_hash 88    8 epoch         of the store when it was written; clear raises the store's
+//       40    8 sequence      store-wide, from the control mapping (transaction ids can repeat)
+//       48    8 hash_lo       XXH3-128 of the stored body, low half
+//       56    8 hash_hi       and high half
+//       64    8 created_ns    wall clock
+//       72    4 compile_ms    what this entry cost to make
+//       76    4 reserved0     0
+//       80    8 label_hash    of the label, for listing without reading the segment
+//       88    8 epoch         of the store when it was written; clear raises the store's
 //       96   24 reserved1     0
 //      120    8 checksum      XXH3-64 of bytes 0..119, seeded from all 32 bytes of the key
 //
