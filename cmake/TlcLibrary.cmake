@@ -1,29 +1,11 @@
 # SPDX-License-Identifier: MIT
-# tlc_add_libraries(): libtlcache.so and libtlcache.a of the core's objects, the built-in backends and the list of these.
+# tlc_add_libraries(): libtlcache.so and libtlcache.a of the core's objects and the built-in backends' objects.
 # Consumers say tlcache::tlcache (BUILD_SHARED_LIBS chooses), tlcache::shared or tlcache::static, in the build tree and
 # from an installed package alike.
 
-# The list of built-in backends is made here, so that src/ need not name any.
-function(tlc_add_builtin_list target)
-  set(TLC_BUILTIN_DECLARATIONS "")
-  set(TLC_BUILTIN_ENTRIES "")
-  foreach(backend IN LISTS TLC_BUILTIN_BACKENDS)
-    string(APPEND TLC_BUILTIN_DECLARATIONS
-      "extern const tlc_plugin_desc tlc_builtin_${backend}_desc;\n"
-      "tlc_status tlc_builtin_${backend}_init(const tlc_host_api* host, const tlc_backend_ops** ops, void** state,\n"
-      "                                   tlc_error* error);\n")
-    string(APPEND TLC_BUILTIN_ENTRIES "    {&tlc_builtin_${backend}_desc, &tlc_builtin_${backend}_init},\n")
-  endforeach()
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/builtin_list.cpp.in ${PROJECT_BINARY_DIR}/generated/builtin_list.cpp @ONLY)
-  add_library(${target} OBJECT ${PROJECT_BINARY_DIR}/generated/builtin_list.cpp)
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${target} PRIVATE tlc_build_flags)
-  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-endfunction()
-
 function(tlc_add_libraries)
   set(objects "")
-  foreach(part tlcache_objects tlcache_builtins tlc_backend_support ${TLC_BUILTIN_BACKENDS})
+  foreach(part tlcache_objects tlc_backend_support ${TLC_BUILTIN_BACKENDS})
     if(TARGET tlc_backend_${part})
       set(part tlc_backend_${part})
     endif()
@@ -43,7 +25,7 @@ function(tlc_add_libraries)
     add_library(tlcache::shared ALIAS tlcache_shared)
     tlc_library_properties(tlcache_shared shared)
     set(map ${PROJECT_SOURCE_DIR}/cmake/tlcache.map)
-    set_target_properties(tlcache_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    set_target_properties(tlcache_shared PROPERTIES INSTALL_RPATH "" VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                           LINK_DEPENDS ${map})
     target_link_libraries(tlcache_shared PRIVATE tlc_build_flags ${TLC_DEPENDENCIES})
     # nodelete: mappings, fork handlers and threads may outlive a dlclose. -Bsymbolic: several copies of the library in
