@@ -4,7 +4,9 @@
 // under the name tlc_<backend>_plugin_init_v1.
 #pragma once
 
+#include <iterator>
 #include <span>
+#include <string_view>
 
 #include "backend/registry.hpp"
 #include "tlcache/backend.h"
@@ -18,6 +20,10 @@ struct Builtin {
 
 /// Written by CMake.
 [[nodiscard]] std::span<const Builtin> builtin_table();
+
+/// Calls an entry function and registers the table it hands out. What it throws is TLC_E_CALLBACK.
+[[nodiscard]] Result<void> load_entry(Registry& registry, const tlc_host_api* host,
+                                      tlc_plugin_init_fn init, std::string_view origin);
 
 /// Registers each of the table; one that refuses is kept as a refusal and skips nobody else.
 void register_builtins(Registry& registry, const tlc_host_api* host,

@@ -11,8 +11,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +52,7 @@ class Entry {
     Call* outer_ = nullptr;    ///< the Call around this one on this thread
     std::uint32_t epoch_ = 0;  ///< the process that entered, see port/fork.hpp
     bool entered_ = false;
+    bool owes_module_ = false;  ///< the backend was retired by a call from within this Call
   };
 
   [[nodiscard]] const Ops& ops() const { return ops_; }
@@ -57,21 +61,27 @@ class Entry {
 
   /// Counts a module of this backend; inside a Call, before the Call ends.
   void add_module() { modules_.fetch_add(1); }
-  /// After its unload.
-  void remove_module() { modules_.fetch_sub(1); }
-  [[nodiscard]] std::uint64_t modules() const { return modules_.load(); }
+  /// After its unload. The last one of a retired backend closes it.
+  void remove_module();
+  [[nodiscard]] std::uint64_t modules() const { return modules_.load() & ~kRetired; }
 
   [[nodiscard]] bool registered_as(const tlc_backend_ops* table, const void* state) const {
     return table_ == table && state_ == state;
   }
 
-  // For Registry::unregister.
-  [[nodiscard]] bool running_on_this_thread() const;
-  void start_closing() { closing_.store(true); }
+  // For the registry.
+  /// The outermost Call of this backend on this thread; nullptr if there is none.
+  [[nodiscard]] Call* running_on_this_thread() const;
+  /// Lets no further Call in; false if somebody else has done so.
+  [[nodiscard]] bool start_closing() { return !closing_.exchange(true); }
   void stop_closing() { closing_.store(false); }
-  void wait_for_calls();
+  void wait_for_calls() const;
+  /// Closes the backend once its calls and modules have ended: now, or when the last one ends.
+  void retire();
 
  private:
+  static constexpr std::uint64_t kRetired = std::uint64_t{1} << 63;
+
   bool enter(std::uint32_t& epoch);
   void leave(std::uint32_t epoch);
 
@@ -81,7 +91,7 @@ class Entry {
   std::string origin_;
   std::atomic<std::uint64_t> running_{0};  ///< fork epoch << 32 | calls of this process
   std::atomic<bool> closing_{false};
-  std::atomic<std::uint64_t> modules_{0};
+  std::atomic<std::uint64_t> modules_{0};  ///< their number, and kRetired
 };
 
 /// One backend of a listing.
@@ -118,9 +128,9 @@ class Registry {
   /// Takes a backend out, waits for its running calls, closes it. TLC_E_BUSY while modules of it
   /// are alive, and from one of its own slots.
   [[nodiscard]] Result<void> remove(const tlc_backend_ops* ops, void* state);
-  /// Closes all backends, as at the end of the cache that owns an overlay. TLC_E_BUSY, and nothing
-  /// done, while modules are alive.
-  [[nodiscard]] Result<void> remove_all();
+  /// At the end of the cache that owns an overlay: takes all backends out and closes each when its
+  /// calls and modules have ended. Entries stay usable for the modules that hold them.
+  void retire_all();
 
   /// The backend of a pair; engine may be empty: the kind's default. TLC_E_NOT_FOUND lists what is
   /// registered.
@@ -135,19 +145,26 @@ class Registry {
   void note_refusal(std::string_view origin, const Error& error);
   [[nodiscard]] std::vector<Refusal> refusals() const;
 
+  /// Runs `load` for a plugin file unless it ran before; then answers what it answered. One at a
+  /// time, so that a plugin's entry is called once.
+  [[nodiscard]] Result<void> load_once(const std::string& real_path,
+                                       const std::function<Result<void>()>& load);
+
  private:
   struct Table;
   [[nodiscard]] const Table& table() const { return *current_.load(std::memory_order_acquire); }
   void publish(std::unique_ptr<const Table> next);
-  [[nodiscard]] std::string describe_registered() const;
-  [[nodiscard]] std::string own_default(std::string_view kind, bool chosen_only) const;
-  [[nodiscard]] Result<void> drop(const std::shared_ptr<Entry>& entry);
+  [[nodiscard]] Error not_found(std::string_view kind, std::string_view engine) const;
+  void drop(const Entry& entry);
 
   const Registry* parent_;
   mutable std::mutex mutex_;  ///< changes; never held while a slot runs
   std::vector<std::unique_ptr<const Table>> tables_;
   std::atomic<const Table*> current_;
   std::vector<Refusal> refusals_;
+
+  std::mutex plugin_mutex_;                             ///< one plugin is loaded at a time
+  std::map<std::string, std::optional<Error>> loaded_;  ///< by path; the refusal, if it was one
 };
 
 /// The registry of this process. The first call registers the built-in backends and gives them
