@@ -28,7 +28,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the structures are read as they lie");
 
 constexpr std::size_t kMaxSegments = 256;
-constexpr std::size_t kMaxNoteBytes = 64U * 1024U;
+constexpr std::size_t kMaxNoteBytes = std::size_t{64} * 1024;
 constexpr std::size_t kMaxIdBytes = 64;
 
 using Bytes = std::vector<std::uint8_t>;

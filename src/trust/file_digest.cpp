@@ -12,7 +12,7 @@
 namespace tlc::trust {
 
 namespace {
-constexpr std::size_t kPiece = 256U * 1024U;
+constexpr std::size_t kPiece = std::size_t{256} * 1024;
 }
 
 Result<Digest> digest_of_file(int fd) {

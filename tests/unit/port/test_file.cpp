@@ -92,12 +92,14 @@ void pwritev_joins_many_parts_and_empty_ones(void**) {
   const Fd fd = new_file(scratch.path("f"));
   std::vector<std::string> texts;
   std::string expected;
+  texts.reserve(500);
   for (int i = 0; i < 500; ++i) {
     texts.push_back(i % 7 == 0 ? std::string()
                                : std::string(static_cast<size_t>(i), char('a' + i % 26)));
     expected += texts.back();
   }
   std::vector<iovec> parts;
+  parts.reserve(texts.size());
   for (std::string& text : texts) parts.push_back({text.data(), text.size()});
   assert_true(pwritev_full(fd.get(), parts, 3).ok());
   assert_u64(parts[499].iov_len, 499);  // the caller's array is untouched

@@ -15,7 +15,7 @@
 
 #ifdef TLC_NO_WIPE
 static int madvise_calls = 0;
-extern "C" int __wrap_madvise(void*, size_t, int) {
+extern "C" int __wrap_madvise(void*, size_t, int) {  // NOLINT: the linker's name
   ++madvise_calls;
   errno = EINVAL;
   return -1;
@@ -31,6 +31,7 @@ void threads_that_ask_first_agree(void**) {
   std::array<std::uint64_t, 8> seen{};
   std::atomic<int> waiting{0};
   std::vector<std::thread> threads;
+  threads.reserve(seen.size());
   for (auto& place : seen) {
     threads.emplace_back([&] {
       ++waiting;

@@ -142,7 +142,7 @@ void a_key_without_a_folder_is_an_error(void**) {
 
 void the_digest_of_a_file_is_that_of_its_bytes(void**) {
   const Scratch scratch;
-  constexpr std::size_t kPiece = 256U * 1024U;
+  constexpr std::size_t kPiece = std::size_t{256} * 1024;
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{1}, kPiece - 1, kPiece, kPiece + 1, 2 * kPiece}) {
     std::string bytes(size, '\0');

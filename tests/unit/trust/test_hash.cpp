@@ -94,6 +94,7 @@ void the_mac_gives_the_known_answers(void**) {
 void threads_may_hash_first_at_the_same_time(void**) {
   std::vector<Digest> digests(8);
   std::vector<std::thread> threads;
+  threads.reserve(digests.size());
   for (Digest& digest : digests) threads.emplace_back([&] { digest = blake2b("abc", 3); });
   for (auto& thread : threads) thread.join();
   for (const Digest& digest : digests) {
