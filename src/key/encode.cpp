@@ -79,7 +79,7 @@ Builder::Builder(Origin origin) : origin_(origin) {
   buffer_.reserve(512);
 }
 
-bool Builder::fail(tlc_status status, std::string message) {
+bool Builder::refuse(tlc_status status, std::string message) {
   if (!failed_) {
     failed_ = true;
     error_ = make_error(status, std::move(message));
@@ -91,18 +91,24 @@ std::string_view Builder::name_at(std::size_t entry) const {
   return {reinterpret_cast<const char*>(buffer_.data()) + entry + 1, buffer_[entry]};
 }
 
-// For errors: the names of the open containers and `name`, with dots.
-std::string Builder::path(std::string_view name) const {
+// For errors: the innermost open container, as "define" or "options[]".
+std::string Builder::open_path() const {
   std::string out;
   for (std::size_t i = 1; i <= depth_; ++i) {
-    if (open_[i - 1].type == Type::map) out += std::string(name_at(open_[i].entry)) + ".";
-    if (open_[i - 1].type == Type::list) out += "[].";
+    if (open_[i - 1].type == Type::list) {
+      out += "[]";
+    } else {
+      out += (out.empty() ? "" : ".") + std::string(name_at(open_[i].entry));
+    }
   }
-  if (name.empty() && !out.empty()) {
-    out.pop_back();
-    return quoted(out + "[]");
-  }
-  return quoted(out + std::string(name));
+  return out;
+}
+
+// For errors: an entry of the innermost open container.
+std::string Builder::path(std::string_view name) const {
+  const std::string open = open_path();
+  if (name.empty()) return quoted(open + "[]");
+  return quoted(open.empty() ? std::string(name) : open + "." + std::string(name));
 }
 
 void Builder::put_name(std::string_view name) {
@@ -116,19 +122,19 @@ bool Builder::begin_entry(std::string_view name) {
   Open& open = open_[depth_];
   if (open.type == Type::list) {
     if (!name.empty()) {
-      return fail(TLC_E_INVALID, "the element " + path(name) +
-                                     " of a list has a name; give elements an empty name");
+      return refuse(TLC_E_INVALID, "the element " + path(name) +
+                                       " of a list has a name; give elements an empty name");
     }
     return true;
   }
   if (auto r = check_name(name, depth_ == 0, origin_); !r) {
-    return fail(r.error().status, r.error().message);
+    return refuse(r.error().status, r.error().message);
   }
   const std::size_t entry = buffer_.size();
   if (entries_.size() > open.first && open.sorted) {
     const int order = name_at(entries_.back()).compare(name);
     if (order == 0) {
-      return fail(TLC_E_INVALID, "the field " + path(name) + " is given twice; give each once");
+      return refuse(TLC_E_INVALID, "the field " + path(name) + " is given twice; give each once");
     }
     open.sorted = order < 0;
   }
@@ -141,7 +147,8 @@ bool Builder::begin_entry(std::string_view name) {
 bool Builder::begin_library_entry(std::string_view name) {
   if (failed_) return false;
   if (depth_ != 0) {
-    return fail(TLC_E_INVALID, "the field " + quoted(name) + " is set inside an open list or map");
+    return refuse(TLC_E_INVALID,
+                  "the field " + quoted(name) + " is set inside an open list or map");
   }
   const Origin origin = origin_;
   origin_ = Origin::library;
@@ -153,8 +160,8 @@ bool Builder::begin_library_entry(std::string_view name) {
 // A payload only grows, so checking the innermost container at each step is exact.
 bool Builder::fits() {
   if (buffer_.size() - open_[depth_].payload <= kMaxEncoding) return true;
-  return fail(TLC_E_INVALID, (depth_ == 0 ? std::string("the key") : path("")) +
-                                 " is over 1 MiB when encoded; put a digest of it in the key");
+  return refuse(TLC_E_INVALID, (depth_ == 0 ? std::string("the key") : quoted(open_path())) +
+                                   " is over 1 MiB when encoded; put a digest of it in the key");
 }
 
 void Builder::put_hashed(Type type, const void* payload, std::size_t size) {
@@ -230,8 +237,8 @@ bool Builder::add_f64(std::string_view name, double value, Flags flags) {
 bool Builder::add_text(std::string_view name, std::string_view value, Flags flags) {
   if (!begin_entry(name)) return false;
   if ((flags & kCheckedText) == 0 && !is_utf8(value)) {
-    return fail(TLC_E_INVALID,
-                "the text of field " + path(name) + " is not valid UTF-8; give it as bytes");
+    return refuse(TLC_E_INVALID,
+                  "the text of field " + path(name) + " is not valid UTF-8; give it as bytes");
   }
   const bool library = depth_ == 0 && is_reserved(name);
   return put_string(Type::text, value.data(), value.size(), library ? kInlineReserved : kInlineLeaf,
@@ -259,8 +266,8 @@ bool Builder::begin_container(std::string_view name, Type type, Flags flags) {
   const std::size_t entry = buffer_.size();
   if (!begin_entry(name)) return false;
   if (depth_ == kMaxDepth) {
-    return fail(TLC_E_INVALID, "the field " + path(name) + " is nested deeper than " +
-                                   std::to_string(kMaxDepth) + " lists and maps");
+    return refuse(TLC_E_INVALID, "the field " + path(name) + " is nested deeper than " +
+                                     std::to_string(kMaxDepth) + " lists and maps");
   }
   buffer_.push_back(static_cast<std::uint8_t>(type));
   put_le(buffer_, 0, 4);  // the payload's length: end() knows it
@@ -287,8 +294,8 @@ bool Builder::sort_entries(const Open& open) {
   sorted.reserve(buffer_.size() - open.payload);
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0 && name_at(spans[i - 1].begin) == name_at(spans[i].begin)) {
-      return fail(TLC_E_INVALID,
-                  "the field " + path(name_at(spans[i].begin)) + " is given twice; give each once");
+      return refuse(TLC_E_INVALID, "the field " + path(name_at(spans[i].begin)) +
+                                       " is given twice; give each once");
     }
     const auto first = buffer_.begin();
     sorted.insert(sorted.end(), first + static_cast<std::ptrdiff_t>(spans[i].begin),
@@ -300,7 +307,7 @@ bool Builder::sort_entries(const Open& open) {
 
 bool Builder::end() {
   if (failed_) return false;
-  if (depth_ == 0) return fail(TLC_E_INVALID, "end without an open list or map");
+  if (depth_ == 0) return refuse(TLC_E_INVALID, "end without an open list or map");
   const Open open = open_[depth_];
   if (!open.sorted && !sort_entries(open)) return false;
   entries_.resize(open.first);
@@ -342,7 +349,7 @@ bool Builder::add_value(std::string_view name, const Value& value) {
     case Type::digest: {
       trust::Digest digest;
       if (str.size() != digest.bytes.size()) {
-        return fail(TLC_E_INVALID, "the digest " + path(name) + " does not have 32 bytes");
+        return refuse(TLC_E_INVALID, "the digest " + path(name) + " does not have 32 bytes");
       }
       std::memcpy(digest.bytes.data(), data, digest.bytes.size());
       return add_digest(name, digest, value.flags);
@@ -356,13 +363,13 @@ bool Builder::add_value(std::string_view name, const Value& value) {
       return end();
     }
   }
-  return fail(TLC_E_INVALID, "the field " + path(name) + " has an unknown type");
+  return refuse(TLC_E_INVALID, "the field " + path(name) + " has an unknown type");
 }
 
 bool Builder::set_namespace(std::string_view name) {
   if (failed_) return false;
   if (auto r = check_namespace(name, origin_); !r) {
-    return fail(r.error().status, r.error().message);
+    return refuse(r.error().status, r.error().message);
   }
   return begin_library_entry(kFieldNamespace) &&
          put_string(Type::text, name.data(), name.size(), kInlineReserved, 0);
@@ -371,11 +378,11 @@ bool Builder::set_namespace(std::string_view name) {
 bool Builder::set_target(std::string_view target) {
   if (failed_) return false;
   const auto parsed = Target::parse(target);
-  if (!parsed) return fail(parsed.error().status, parsed.error().message);
+  if (!parsed) return refuse(parsed.error().status, parsed.error().message);
   if (!parsed->resolved()) {
-    return fail(TLC_E_UNCACHEABLE, "the target \"" + parsed->canonical() +
-                                       "\" is not resolved: the backend has to replace auto and "
-                                       "native before there is a key");
+    return refuse(TLC_E_UNCACHEABLE, "the target \"" + parsed->canonical() +
+                                         "\" is not resolved: the backend has to replace auto and "
+                                         "native before there is a key");
   }
   const std::string& text = parsed->canonical();
   return begin_library_entry(kFieldTarget) &&
@@ -384,7 +391,7 @@ bool Builder::set_target(std::string_view target) {
 
 bool Builder::set_engine(std::string_view engine) {
   if (failed_) return false;
-  if (auto r = check_engine(engine); !r) return fail(r.error().status, r.error().message);
+  if (auto r = check_engine(engine); !r) return refuse(r.error().status, r.error().message);
   return begin_library_entry(kFieldEngine) &&
          put_string(Type::text, engine.data(), engine.size(), kInlineReserved, 0);
 }
@@ -392,9 +399,9 @@ bool Builder::set_engine(std::string_view engine) {
 bool Builder::set_toolchain(std::span<const std::uint8_t> identity) {
   if (failed_) return false;
   if (identity.empty()) {
-    return fail(TLC_E_UNCACHEABLE,
-                "the toolchain identity is empty; say that there is none, or "
-                "give the identity of the compiler");
+    return refuse(TLC_E_UNCACHEABLE,
+                  "the toolchain identity is empty; say that there is none, or "
+                  "give the identity of the compiler");
   }
   return begin_library_entry(kFieldToolchain) &&
          put_string(Type::bytes, identity.data(), identity.size(), kInlineLeaf, 0);
@@ -420,7 +427,7 @@ bool Builder::set_no_toolchain() {
 bool Builder::set_host(std::string_view host) {
   if (failed_) return false;
   if (host.empty() || !is_utf8(host)) {
-    return fail(TLC_E_INVALID, "the host is empty or not valid UTF-8");
+    return refuse(TLC_E_INVALID, "the host is empty or not valid UTF-8");
   }
   return begin_library_entry(kFieldHost) &&
          put_string(Type::text, host.data(), host.size(), kInlineReserved, 0);
@@ -428,7 +435,8 @@ bool Builder::set_host(std::string_view host) {
 
 Result<Key> Builder::finish() {
   if (!failed_ && depth_ != 0) {
-    fail(TLC_E_INVALID, "the field " + path("") + " is still open; end every list and map");
+    refuse(TLC_E_INVALID,
+           "the field " + quoted(open_path()) + " is still open; end every list and map");
   }
   if (!failed_ && !open_[0].sorted) sort_entries(open_[0]);
   if (failed_) return error_;

@@ -77,7 +77,7 @@ class Builder {
     bool sorted = true;
   };
 
-  bool fail(tlc_status status, std::string message);
+  bool refuse(tlc_status status, std::string message);
   bool begin_entry(std::string_view name);
   bool begin_library_entry(std::string_view name);
   bool begin_container(std::string_view name, Type type, Flags flags);
@@ -91,6 +91,7 @@ class Builder {
                      Flags flags);
   bool sort_entries(const Open& open);
   [[nodiscard]] std::string_view name_at(std::size_t entry) const;
+  [[nodiscard]] std::string open_path() const;
   [[nodiscard]] std::string path(std::string_view name) const;
 
   Origin origin_;
