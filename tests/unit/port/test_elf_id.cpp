@@ -135,6 +135,11 @@ void numbers_that_lie_give_no_id(void**) {
     assert_false(id_of(with(good, first_note, n)).has_value());
     assert_false(id_of(with(good, first_note + 4, n)).has_value());
   }
+  // An id that says to be longer than its segment.
+  std::string notes;
+  append_note(notes, NT_GNU_BUILD_ID, kGnu, kId, 4);
+  assert_true(id_of(elf_with(notes)) == Id(kIdBytes));
+  assert_false(id_of(with<std::uint32_t>(elf_with(notes), first_note + 4, 64)).has_value());
 }
 
 std::string system_program() {

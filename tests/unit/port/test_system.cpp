@@ -67,7 +67,7 @@ void home_is_believed_only_if_it_is_a_folder(void**) {
     if (const passwd* entry = ::getpwuid(::geteuid())) {
       if (std::filesystem::is_directory(entry->pw_dir)) expected = entry->pw_dir;
     }
-    for (const char* bad : {"", "relative", "/nowhere/at/all", "/etc/passwd"}) {
+    for (const char* bad : {"", ".", "relative", "/nowhere/at/all", "/etc/passwd"}) {
       ::setenv("HOME", bad, 1);
       if (home_dir() != expected) return 2;
     }
