@@ -196,6 +196,12 @@ def library_fields():
         field("debug", "bool", False)], host="x86_64-linux-gnu")
 
 
+def worked_example():
+    yield vector("worked example", [
+        field("n", "int", "-2"), field("options", "list", texts("-G", "-O3")),
+        field("source", "text", "x" * 65)], namespace="demo", toolchain="none")
+
+
 def cases():
-    for group in (scalars, strings, names, containers, flags, library_fields):
+    for group in (worked_example, scalars, strings, names, containers, flags, library_fields):
         yield from group()

@@ -218,11 +218,18 @@ def build():
 
 def main():
     path = os.path.join(HERE, "keys.json")
-    text = json.dumps(build(), indent=1, ensure_ascii=True) + "\n"
+    made = build()
+    vectors = made["vectors"]
+    text = json.dumps(made, indent=1, ensure_ascii=True) + "\n"
     if sys.argv[1:] == ["--write"]:
         with open(path, "w", encoding="ascii") as out:
             out.write(text)
     elif sys.argv[1:] == ["--check"]:
+        page = os.path.join(HERE, "..", "..", "docs", "key-format.md")
+        example = encode(next(v for v in vectors if v["name"] == "worked example"))
+        with open(page, encoding="utf-8") as specification:
+            if b2(TAG + example).hex() not in specification.read():
+                sys.exit("the worked example of docs/key-format.md has another digest")
         with open(path, encoding="ascii") as stored:
             if stored.read() != text:
                 sys.exit("keys.json differs from what key_reference.py makes; the format changed")
