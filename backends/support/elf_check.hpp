@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Whether bytes are an ELF file that a loader may be given. dlopen and GPU drivers take pointers or
+// paths without sizes and crash on what is cut or damaged; this looks first and believes no number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tlcb {
+
+struct ElfCheck {
+  std::string problem;              ///< what is wrong, as the end of a sentence; empty: nothing
+  std::uint16_t type = 0;           ///< ET_*
+  std::uint16_t machine = 0;        ///< EM_*
+  std::uint32_t flags = 0;          ///< e_flags: the processor, for GPU code objects
+  std::string soname;               ///< DT_SONAME
+  std::vector<std::string> needed;  ///< DT_NEEDED: libraries it wants
+
+  [[nodiscard]] bool ok() const { return problem.empty(); }
+};
+
+/// A 64-bit little-endian ELF file: header, segments and section table lie inside the bytes.
+[[nodiscard]] ElfCheck check_elf(const void* data, std::size_t size);
+
+/// The same, and a shared object whose load commands and dynamic section a loader can follow.
+[[nodiscard]] ElfCheck check_shared_object(const void* data, std::size_t size);
+
+/// e_machine of the code this program consists of.
+[[nodiscard]] std::uint16_t host_elf_machine();
+
+/// "x86-64", "AArch64", or "machine 224".
+[[nodiscard]] std::string elf_machine_name(std::uint16_t machine);
+
+}  // namespace tlcb
