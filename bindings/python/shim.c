@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The few lines of C that the Python package adds to the library's own functions.
+ *
+ * Errors and members are written to a thread's own storage: a call then allocates nothing in Python
+ * on the way to a hit, and Python reads what was written before its thread makes another call.
+ *
+ * A function named tlcpy_... is seen from Python: generate_ffi.py reads its signature, which must
+ * be on one line.
+ */
+#include <signal.h>
+#include <string.h>
+
+static _Thread_local tlc_error tlcpy_thread_error;
+static _Thread_local tlc_member tlcpy_thread_member;
+static _Thread_local tlc_status tlcpy_thread_status;
+
+/* This thread's error, cleared; for one call of the library that runs no Python. */
+static tlc_error* tlcpy_error(void) {
+  tlc_error_init(&tlcpy_thread_error);
+  return &tlcpy_thread_error;
+}
+
+/* As tlc_cache_get. NULL: tlcpy_status has the status and tlcpy_last_error the reason. */
+static tlc_artifact* tlcpy_get(tlc_cache* cache, const tlc_key* key) {
+  tlc_artifact* artifact = NULL;
+  tlcpy_thread_status = tlc_cache_get(cache, key, &artifact, tlcpy_error());
+  return artifact;
+}
+
+/* What the last tlcpy_get of this thread answered. */
+static tlc_status tlcpy_status(void) {
+  return tlcpy_thread_status;
+}
+
+/* This thread's error as the last call left it. */
+static tlc_error* tlcpy_last_error(void) {
+  return &tlcpy_thread_error;
+}
+
+/* As tlc_artifact_find; valid until this thread's next call. NULL: there is none. */
+static const tlc_member* tlcpy_find(const tlc_artifact* artifact, const char* name, size_t length) {
+  tlc_str text;
+  text.data = name;
+  text.len = length;
+  memset(&tlcpy_thread_member, 0, sizeof tlcpy_thread_member);
+  tlcpy_thread_member.struct_size = TLC_SIZEOF(tlc_member, type);
+  return tlc_artifact_find(artifact, text, &tlcpy_thread_member, NULL) == TLC_OK
+             ? &tlcpy_thread_member
+             : NULL;
+}
+
+/* As tlc_artifact_member_at; valid until this thread's next call. NULL: beyond the last. */
+static const tlc_member* tlcpy_member(const tlc_artifact* artifact, size_t index) {
+  memset(&tlcpy_thread_member, 0, sizeof tlcpy_thread_member);
+  tlcpy_thread_member.struct_size = TLC_SIZEOF(tlc_member, type);
+  return tlc_artifact_member_at(artifact, index, &tlcpy_thread_member, NULL) == TLC_OK
+             ? &tlcpy_thread_member
+             : NULL;
+}
+
+/* Fills an error a callback was given. */
+static tlc_status tlcpy_fail(tlc_error* error, tlc_status status, const char* text, size_t len) {
+  tlc_str message;
+  message.data = text;
+  message.len = len;
+  return tlc_host()->fail(error, status, 0, 0, message);
+}
+
+/* struct_size of the structs that have no init function. */
+static size_t tlcpy_size_of_info(void) {
+  return TLC_SIZEOF(tlc_artifact_info, tier);
+}
+
+static size_t tlcpy_size_of_stats(void) {
+  return TLC_SIZEOF(tlc_stats, memory_bytes);
+}
+
+/*
+ * Ctrl-C during a wait. Python's own handler only sets a flag, which is looked at when the call
+ * returns: up to ten minutes later. So, while the main thread waits, a handler in front of Python's
+ * triggers the wait's cancel token too. Only the main thread guards, and ends its guards in the
+ * order opposite to their start; the handlers see the innermost token. Nothing is done where the
+ * program has no handler of its own (default, ignored).
+ */
+static tlc_cancel* volatile tlcpy_guard_token;
+static volatile sig_atomic_t tlcpy_guard_depth;
+static struct sigaction tlcpy_guard_previous;
+
+static void on_sigint(int signal_number, siginfo_t* info, void* context) {
+  tlc_cancel* token = tlcpy_guard_token;
+  if (token) tlc_cancel_trigger(token);
+  if (tlcpy_guard_previous.sa_flags & SA_SIGINFO) {
+    tlcpy_guard_previous.sa_sigaction(signal_number, info, context);
+  } else if (tlcpy_guard_previous.sa_handler != SIG_IGN &&
+             tlcpy_guard_previous.sa_handler != SIG_DFL) {
+    tlcpy_guard_previous.sa_handler(signal_number);
+  }
+}
+
+/* Starts a guard; returns the token of the guard around it, for tlcpy_guard_end. */
+static tlc_cancel* tlcpy_guard_begin(tlc_cancel* token) {
+  tlc_cancel* outer = tlcpy_guard_token;
+  tlcpy_guard_token = token;
+  if (tlcpy_guard_depth == 0) {
+    struct sigaction now;
+    if (sigaction(SIGINT, NULL, &now) == 0 &&
+        ((now.sa_flags & SA_SIGINFO) || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN))) {
+      struct sigaction ours;
+      tlcpy_guard_previous = now;
+      memset(&ours, 0, sizeof ours);
+      ours.sa_sigaction = on_sigint;
+      ours.sa_flags = SA_SIGINFO | (now.sa_flags & (SA_ONSTACK | SA_RESTART));
+      ours.sa_mask = now.sa_mask;
+      sigaction(SIGINT, &ours, NULL);
+    }
+  }
+  tlcpy_guard_depth = tlcpy_guard_depth + 1;
+  return outer;
+}
+
+/* Ends a guard. A handler that somebody else installed meanwhile is left in place. */
+static void tlcpy_guard_end(tlc_cancel* outer) {
+  tlcpy_guard_depth = tlcpy_guard_depth - 1;
+  if (tlcpy_guard_depth == 0) {
+    struct sigaction now;
+    if (sigaction(SIGINT, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+        now.sa_sigaction == on_sigint) {
+      sigaction(SIGINT, &tlcpy_guard_previous, NULL);
+    }
+  }
+  tlcpy_guard_token = outer;
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""One cache of compiled kernels for every backend and every language.
+
+    import tlcache
+
+    with tlcache.Cache() as cache:
+        request = tlcache.Request("myapp", target="cpu:native", fields={"source": text})
+        artifact = cache.get_or_compile(request)
+        scale = cache.load(artifact).function("scale", None, (ctypes.c_void_p, ctypes.c_int))
+
+An artifact is a mapping of member names to read-only memory that stays valid by itself. One store
+is shared by all processes of a user, in whatever language they are written.
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import _log
+from ._artifact import Artifact, ArtifactInfo, Tier
+from ._bundle import Bundle, MemberType
+from ._cache import Cache
+from ._errors import (
+    CallbackError,
+    CancelledError,
+    CompileError,
+    ConflictError,
+    CorruptError,
+    DeniedError,
+    ForkedError,
+    InvalidError,
+    LoadError,
+    NotFoundError,
+    OutOfMemoryError,
+    Status,
+    StoreError,
+    TimeoutError,
+    TLCacheError,
+    UnavailableError,
+    UncacheableError,
+    UnsupportedError,
+    check,
+)
+from ._key import Digest, Key
+from ._lock import CompileLock, Hit
+from ._log import set_log_level
+from ._module import Module
+from ._native import from_c, lib, new_error, text
+from ._report import Entry, Stats
+from ._request import NO_TOOLCHAIN, Request
+
+__all__ = [
+    "NO_TOOLCHAIN",
+    "Artifact",
+    "ArtifactInfo",
+    "Bundle",
+    "Cache",
+    "CallbackError",
+    "CancelledError",
+    "CompileError",
+    "CompileLock",
+    "ConflictError",
+    "CorruptError",
+    "DeniedError",
+    "Digest",
+    "Entry",
+    "ForkedError",
+    "Hit",
+    "InvalidError",
+    "Key",
+    "LoadError",
+    "MemberType",
+    "Module",
+    "NotFoundError",
+    "OutOfMemoryError",
+    "Request",
+    "Stats",
+    "Status",
+    "StoreError",
+    "TLCacheError",
+    "Tier",
+    "TimeoutError",
+    "UnavailableError",
+    "UncacheableError",
+    "UnsupportedError",
+    "build_info",
+    "get_include",
+    "load_plugin",
+    "set_log_level",
+]
+
+__version__: str = from_c(lib.tlc_version_string())
+
+
+def build_info() -> str:
+    """How the library was built: compiler, options, versions of its libraries."""
+    return from_c(lib.tlc_build_info())
+
+
+def get_include() -> str:
+    """Folder of the C headers in this package, for `-I`: backends are written with them."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+
+
+def load_plugin(path: str | bytes | os.PathLike[str]) -> None:
+    """Loads a plugin file with a backend; the path is absolute."""
+    error = new_error()
+    check(lib.tlc_load_plugin(text(os.fsencode(path)), error), error)
+
+
+_log.install()

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""Artifacts: what is found. A mapping of member names to read-only memory."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ._bundle import MemberType
+from ._errors import NotFoundError, Status, check
+from ._key import Digest
+from ._native import Keep, ffi, from_text, lib, owned, take_bytes
+
+
+class Tier(enum.IntEnum):
+    """Where an artifact came from."""
+
+    MEMORY = lib.TLC_TIER_MEMORY
+    STORE = lib.TLC_TIER_STORE
+    PACK = lib.TLC_TIER_PACK
+    REMOTE = lib.TLC_TIER_REMOTE
+
+
+@dataclass(frozen=True)
+class ArtifactInfo:
+    """Facts about an artifact.
+
+    Attributes:
+        namespace: of its key.
+        label: for people.
+        digest: of its key.
+        generation: grows with each publish in this store.
+        created: seconds since 1970.
+        compile_time: seconds its compile took.
+        size: bytes of all members.
+        member_count: number of members.
+        tier: where it came from; an int this version does not know stays an int.
+    """
+
+    namespace: str
+    label: str
+    digest: Digest
+    generation: int
+    created: float
+    compile_time: float
+    size: int
+    member_count: int
+    tier: Tier | int
+
+
+class Artifact(Mapping[str, memoryview]):
+    """A verified, immutable artifact: member names to read-only memoryviews.
+
+    The memory is the store's own, mapped. Each memoryview, each slice of it and each numpy array
+    made of it keeps the artifact by itself; nothing has to be closed, and an eviction does no harm.
+
+    Attributes:
+        status: OK; for what was put also EXISTED, NOT_STORED or TOO_LARGE.
+        reason: why it was not stored; empty otherwise.
+        log: the compiler's output, if this call compiled; else None.
+    """
+
+    __slots__ = ("__weakref__", "_keep", "_members", "_names", "_ptr", "log", "reason", "status")
+
+    def __init__(self) -> None:
+        raise TypeError("an Artifact comes from a Cache")
+
+    @classmethod
+    def _own(cls, pointer: Any, status: Status = Status.OK, reason: str = "") -> Artifact:
+        self = object.__new__(cls)
+        self._ptr = owned(pointer, lib.tlc_artifact_release)
+        self._members = {}
+        self._names = None
+        self._keep = None
+        self.status = status
+        self.reason = reason
+        self.log = None
+        return self
+
+    _ptr: Any
+    _members: dict[str, memoryview]
+    _names: dict[str, tuple[int, int]] | None
+    _keep: Keep | None
+    status: Status
+    reason: str
+    log: str | None
+
+    @property
+    def stored(self) -> bool:
+        """Whether it is kept, beyond this process's memory of it."""
+        return self.status in (Status.OK, Status.EXISTED)
+
+    def __getitem__(self, name: str) -> memoryview:
+        found = self._members.get(name)
+        if found is None:
+            if not isinstance(name, str):
+                raise KeyError(name)
+            encoded = name.encode("utf-8", "surrogatepass")
+            member = lib.tlcpy_find(self._ptr, encoded, len(encoded))
+            if not member:
+                raise KeyError(name)
+            found = self._view(member.data, member.size)
+            self._members[name] = found
+        return found[:]
+
+    def _view(self, data: Any, size: int) -> memoryview:
+        """Memory that keeps the native handle, not this object: no cycle, no order of release."""
+        if not size:
+            return memoryview(b"")
+        keep = self._keep
+        if keep is None:
+            keep = self._keep = Keep(self._ptr)
+        return memoryview(ffi.buffer(ffi.gc(data, keep), size)).toreadonly()
+
+    def _index(self) -> dict[str, tuple[int, int]]:
+        """Position and type of each member by name, in the order they were added."""
+        if self._names is None:
+            names = {}
+            for index in range(lib.tlc_artifact_member_count(self._ptr)):
+                member = lib.tlcpy_member(self._ptr, index)
+                names[from_text(member.name)] = (index, member.type)
+            self._names = names
+        return self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index())
+
+    def __len__(self) -> int:
+        return int(lib.tlc_artifact_member_count(self._ptr))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index()
+
+    def type(self, name: str) -> MemberType | int:
+        """What the member is; an int that this version does not know stays an int."""
+        value = self._locate(name)[1]
+        return MemberType(value) if value in MemberType._value2member_map_ else value
+
+    def _locate(self, name: str) -> tuple[int, int]:
+        try:
+            return self._index()[name]
+        except KeyError:
+            raise NotFoundError(
+                f"the artifact has no member {name!r}; it has {', '.join(map(repr, self._index()))}"
+            ) from None
+
+    def read(self, name: str) -> bytes:
+        """A copy of a member, read from its file and verified again.
+
+        Faster than the mapping for bytes that are read once, and safe where somebody may truncate
+        the store's files.
+        """
+        buffer = bytearray(self[name].nbytes)
+        self.read_into(name, buffer)
+        return bytes(buffer)
+
+    def read_into(self, name: str, buffer: bytearray | memoryview) -> int:
+        """As `read`, into memory of the caller's; returns the number of bytes."""
+        index = self._locate(name)[0]
+        raw = ffi.from_buffer(buffer, require_writable=True)
+        error = lib.tlcpy_error()
+        check(lib.tlc_artifact_read(self._ptr, index, raw, len(raw), error), error)
+        return self[name].nbytes
+
+    def folder(self) -> Path:
+        """A folder with the members as files, for loaders that want a path.
+
+        Read-only, verified, never changed; there at least as long as this artifact and its cache
+        are open in this process.
+        """
+        out, error = ffi.new("tlc_blob**"), lib.tlcpy_error()
+        check(lib.tlc_artifact_folder(self._ptr, out, error), error)
+        return Path(os.fsdecode(take_bytes(out[0])))
+
+    @property
+    def info(self) -> ArtifactInfo:
+        """Facts about the artifact."""
+        info, error = ffi.new("tlc_artifact_info*"), lib.tlcpy_error()
+        info.struct_size = lib.tlcpy_size_of_info()
+        check(lib.tlc_artifact_get_info(self._ptr, info, error), error)
+        return ArtifactInfo(
+            namespace=from_text(info.name_space),
+            label=from_text(info.label),
+            digest=Digest(ffi.buffer(info.digest, Digest.SIZE)[:]),
+            generation=info.generation,
+            created=info.created_ns / 1e9,
+            compile_time=info.compile_us / 1e6,
+            size=info.size,
+            member_count=info.member_count,
+            tier=Tier(info.tier) if info.tier in Tier._value2member_map_ else info.tier,
+        )
+
+    @property
+    def key_encoding(self) -> bytes | None:
+        """The encoding of its key; None where it was stored by digest only."""
+        length = ffi.new("size_t*")
+        data = lib.tlc_artifact_key_encoding(self._ptr, length)
+        return bytes(ffi.buffer(data, length[0])) if data else None
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name!r}: {self[name].nbytes}" for name in self)
+        return f"<tlcache.Artifact {self.info.digest.hex()[:16]} {{{sizes}}}>"
