@@ -17,14 +17,14 @@
 #include <tlcache/tlcache.h>
 
 /* Fails with the library's own words. */
-#define assert_status(got, wanted, error)                                                                   \
-  do {                                                                                                      \
-    const tlc_status got_ = (got);                                                                          \
-    if (got_ != (wanted)) {                                                                                 \
+#define assert_status(got, wanted, error)                                                                      \
+  do {                                                                                                         \
+    const tlc_status got_ = (got);                                                                             \
+    if (got_ != (wanted)) {                                                                                    \
       print_error("%s:%d: %s gave %s, not %s: %s\n", __FILE__, __LINE__, #got, tlc_status_name(got_), #wanted, \
-                  (error)->message);                                                                        \
-      fail();                                                                                               \
-    }                                                                                                       \
+                  (error)->message);                                                                           \
+      fail();                                                                                                  \
+    }                                                                                                          \
   } while (0)
 
 #endif

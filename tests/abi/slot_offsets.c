@@ -19,4 +19,6 @@ _Static_assert(offsetof(tlc_remote_ops, caps) == 40, "the frozen prefix of tlc_r
 _Static_assert(TLC_PLUGIN_MAGIC == UINT64_C(0x3147554c50434c54), "");
 
 extern const char* tlc_slot_offsets_checked(void);
-const char* tlc_slot_offsets_checked(void) { return "slots.inc"; }
+const char* tlc_slot_offsets_checked(void) {
+  return "slots.inc";
+}

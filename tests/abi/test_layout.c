@@ -22,8 +22,8 @@ static const tlc_layout* find_layout(const char* type, const char* member) {
   size_t count = 0;
   const tlc_layout* rows = tlc_abi_layout(&count);
   for (size_t i = 0; i < count; ++i) {
-    const int same = member == NULL ? rows[i].member == NULL
-                                    : rows[i].member != NULL && strcmp(rows[i].member, member) == 0;
+    const int same =
+        member == NULL ? rows[i].member == NULL : rows[i].member != NULL && strcmp(rows[i].member, member) == 0;
     if (same && strcmp(rows[i].struct_name, type) == 0) return &rows[i];
   }
   return NULL;

@@ -7,7 +7,8 @@ static const struct {
   tlc_status constant;
   tlc_status value;
 } kStatus[] = {
-#define STATUS(name, value) {#name, name, value}
+#define STATUS(name, value) \
+  { #name, name, value }
     STATUS(TLC_OK, 0),
     STATUS(TLC_MISS, 1),
     STATUS(TLC_REJECTED, 2),
@@ -90,9 +91,12 @@ static void build_info_has_no_path_and_no_date(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values_are_the_released_ones), cmocka_unit_test(each_has_its_name),
-      cmocka_unit_test(each_has_words_of_its_own),    cmocka_unit_test(unknown_values_have_an_answer),
-      cmocka_unit_test(the_library_is_the_one_of_these_headers), cmocka_unit_test(build_info_has_no_path_and_no_date),
+      cmocka_unit_test(values_are_the_released_ones),
+      cmocka_unit_test(each_has_its_name),
+      cmocka_unit_test(each_has_words_of_its_own),
+      cmocka_unit_test(unknown_values_have_an_answer),
+      cmocka_unit_test(the_library_is_the_one_of_these_headers),
+      cmocka_unit_test(build_info_has_no_path_and_no_date),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,9 @@ static edge edge_make(size_t size, const void* content, size_t content_size) {
   memcpy(e.at, &size, sizeof(size)); /* struct_size is the first member of each */
   return e;
 }
-static void edge_free(edge e) { assert_int_equal(munmap(e.base, e.pages), 0); }
+static void edge_free(edge e) {
+  assert_int_equal(munmap(e.base, e.pages), 0);
+}
 
 static tlc_error error;
 
@@ -48,7 +50,8 @@ static tlc_artifact* put_one(tlc_cache* cache) {
   assert_status(tlc_request_add_int(request, tlc_str_from("n"), 1, 0, &error), TLC_OK, &error);
   assert_status(tlc_cache_key(cache, request, &key, &error), TLC_OK, &error);
   assert_status(tlc_bundle_create(&bundle, &error), TLC_OK, &error);
-  assert_status(tlc_bundle_add(bundle, tlc_str_from("a.txt"), TLC_MEMBER_OPAQUE, "hello", 5, 0, &error), TLC_OK, &error);
+  assert_status(tlc_bundle_add(bundle, tlc_str_from("a.txt"), TLC_MEMBER_OPAQUE, "hello", 5, 0, &error), TLC_OK,
+                &error);
   const tlc_status put = tlc_cache_put(cache, key, bundle, &artifact, &error);
   assert_true(put == TLC_OK || put == TLC_NOT_STORED); /* from memory */
   assert_non_null(artifact);
@@ -135,7 +138,7 @@ static void a_struct_without_a_size_is_refused(void** state) {
 }
 
 static tlc_status compile_one_byte(const tlc_request* request, const tlc_key* key, tlc_bundle* bundle, tlc_log* log,
-                                tlc_error* out, void* user_data) {
+                                   tlc_error* out, void* user_data) {
   (void)request, (void)key, (void)log, (void)out;
   ++*(int*)user_data;
   return tlc_bundle_add(bundle, tlc_str_from("x"), TLC_MEMBER_OPAQUE, "x", 1, 0, out);
@@ -153,7 +156,8 @@ static void compile_options_follow_the_same_rules(void** state) {
   edge longer = edge_make(sizeof(options) + 8, &options, sizeof(options));
   ((char*)longer.at)[sizeof(options)] = 1;
   tlc_artifact* artifact = NULL;
-  assert_status(tlc_cache_get_or_compile(cache, request, longer.at, &artifact, NULL, &error), TLC_E_UNSUPPORTED, &error);
+  assert_status(tlc_cache_get_or_compile(cache, request, longer.at, &artifact, NULL, &error), TLC_E_UNSUPPORTED,
+                &error);
   assert_int_equal(calls, 0);
   edge_free(longer);
 

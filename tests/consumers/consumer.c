@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An application: opens a cache in the folder it is given, puts an artifact, gets it, reads a member. Prints one line. */
+/* An application: opens a cache in the folder it is given, puts an artifact, gets it, reads a member. Prints one line.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <tlcache/backend.h>
@@ -12,8 +13,8 @@ static int check(const char* what, tlc_status got, tlc_status wanted) {
   fprintf(stderr, "%s: %s instead of %s: %s\n", what, tlc_status_name(got), tlc_status_name(wanted), error.message);
   return 1;
 }
-#define CHECK(call, wanted) \
-  do {                      \
+#define CHECK(call, wanted)                   \
+  do {                                        \
     if (check(#call, call, wanted)) return 1; \
   } while (0)
 
@@ -44,7 +45,8 @@ int main(int argc, char** argv) {
   CHECK(tlc_cache_key(cache, request, &key, &error), TLC_OK);
   CHECK(tlc_cache_get(cache, key, &artifact, &error), TLC_MISS);
   CHECK(tlc_bundle_create(&bundle, &error), TLC_OK);
-  CHECK(tlc_bundle_add(bundle, tlc_str_from("out.bin"), TLC_MEMBER_OPAQUE, payload, sizeof(payload), 0, &error), TLC_OK);
+  CHECK(tlc_bundle_add(bundle, tlc_str_from("out.bin"), TLC_MEMBER_OPAQUE, payload, sizeof(payload), 0, &error),
+        TLC_OK);
   CHECK(tlc_cache_put(cache, key, bundle, NULL, &error), TLC_OK);
   CHECK(tlc_cache_put(cache, key, bundle, NULL, &error), TLC_EXISTED);
   CHECK(tlc_cache_get(cache, key, &artifact, &error), TLC_OK);

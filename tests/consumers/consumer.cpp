@@ -18,9 +18,12 @@ struct Close {
 template <class T>
 using Owner = std::unique_ptr<T, Close>;
 
-tlc_str str(const std::string& s) { return tlc_str{s.data(), s.size()}; }
+tlc_str str(const std::string& s) {
+  return tlc_str{s.data(), s.size()};
+}
 
-tlc_status compile(const tlc_request*, const tlc_key*, tlc_bundle* bundle, tlc_log*, tlc_error* error, void* user_data) {
+tlc_status compile(const tlc_request*, const tlc_key*, tlc_bundle* bundle, tlc_log*, tlc_error* error,
+                   void* user_data) {
   ++*static_cast<int*>(user_data);
   return tlc_bundle_add(bundle, str("out"), TLC_MEMBER_OPAQUE, "code", 4, 0, error);
 }

@@ -26,8 +26,9 @@ JSON = ROOT / "tests/abi/abi.json"
 def tables(api):
     lines = [
         "// SPDX-License-Identifier: MIT",
-        "// Written by tools/checks/abi_tables.py from include/tlcache/*.h; do not edit. The names are the headers', the",
-        "// numbers the compiler's: what a binding compares its mirror with is what this library was built with.",
+        "// Written by tools/checks/abi_tables.py from include/tlcache/*.h; do not edit. The names are the",
+        "// headers', the numbers the compiler's: what a binding compares its mirror with is what this",
+        "// library was built with.",
         "// clang-format off",
         "#include <cstddef>",
         "#include <cstdint>",
