@@ -17,7 +17,25 @@ namespace {
 constexpr std::uint64_t kOneNan = 0x7FF8000000000000ULL;
 
 void put_le(std::vector<std::uint8_t>& out, std::uint64_t v, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) out.push_back(static_cast<std::uint8_t>(v >> (8 * i)));
+  std::array<std::uint8_t, 8> raw{};
+  for (std::size_t i = 0; i < size; ++i) raw[i] = static_cast<std::uint8_t>(v >> (8 * i));
+  out.insert(out.end(), raw.data(), raw.data() + size);
+}
+
+// Where an entry lies, and the first 8 bytes of its name as a number in the order of names: most
+// comparisons end there.
+struct Span {
+  std::uint64_t prefix = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+std::uint64_t name_prefix(std::string_view name) {
+  std::uint64_t prefix = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    prefix = (prefix << 8U) | (i < name.size() ? static_cast<std::uint8_t>(name[i]) : 0U);
+  }
+  return prefix;
 }
 
 std::string quoted(std::string_view name) {
@@ -279,27 +297,29 @@ bool Builder::begin_container(std::string_view name, Type type, Flags flags) {
 // Puts the entries of a map in the order of their names.
 bool Builder::sort_entries(const Open& open) {
   const std::size_t count = entries_.size() - open.first;
-  struct Span {
-    std::size_t begin, end;
-  };
-  std::vector<Span> spans(count);
+  std::array<Span, 24> few;  // enough for nearly every key, without memory of its own
+  std::vector<Span> many;
+  if (count > few.size()) many.resize(count);
+  const std::span<Span> spans(many.empty() ? few.data() : many.data(), count);
   for (std::size_t i = 0; i < count; ++i) {
-    spans[i].begin = entries_[open.first + i];
-    spans[i].end = i + 1 < count ? entries_[open.first + i + 1] : buffer_.size();
+    const std::size_t begin = entries_[open.first + i];
+    const std::size_t end = i + 1 < count ? entries_[open.first + i + 1] : buffer_.size();
+    spans[i] = Span{name_prefix(name_at(begin)), begin, end};
   }
   std::sort(spans.begin(), spans.end(), [this](const Span& a, const Span& b) {
+    if (a.prefix != b.prefix) return a.prefix < b.prefix;
     return name_at(a.begin).compare(name_at(b.begin)) < 0;
   });
   std::vector<std::uint8_t> sorted;
   sorted.reserve(buffer_.size() - open.payload);
   for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0 && name_at(spans[i - 1].begin) == name_at(spans[i].begin)) {
+    if (i > 0 && spans[i - 1].prefix == spans[i].prefix &&
+        name_at(spans[i - 1].begin) == name_at(spans[i].begin)) {
       return refuse(TLC_E_INVALID, "the field " + path(name_at(spans[i].begin)) +
                                        " is given twice; give each once");
     }
-    const auto first = buffer_.begin();
-    sorted.insert(sorted.end(), first + static_cast<std::ptrdiff_t>(spans[i].begin),
-                  first + static_cast<std::ptrdiff_t>(spans[i].end));
+    const std::uint8_t* bytes = buffer_.data();
+    sorted.insert(sorted.end(), bytes + spans[i].begin, bytes + spans[i].end);
   }
   std::memcpy(buffer_.data() + open.payload, sorted.data(), sorted.size());
   return true;
@@ -377,14 +397,20 @@ bool Builder::set_namespace(std::string_view name) {
 
 bool Builder::set_target(std::string_view target) {
   if (failed_) return false;
-  const auto parsed = Target::parse(target);
-  if (!parsed) return refuse(parsed.error().status, parsed.error().message);
-  if (!parsed->resolved()) {
-    return refuse(TLC_E_UNCACHEABLE, "the target \"" + parsed->canonical() +
-                                         "\" is not resolved: the backend has to replace auto and "
-                                         "native before there is a key");
+  if (!Target::is_plain(target)) {
+    const auto parsed = Target::parse(target);
+    if (!parsed) return refuse(parsed.error().status, parsed.error().message);
+    if (!parsed->resolved()) {
+      return refuse(TLC_E_UNCACHEABLE, "the target \"" + parsed->canonical() +
+                                           "\" is not resolved: the backend has to replace auto "
+                                           "and native before there is a key");
+    }
+    return put_target(parsed->canonical());
   }
-  const std::string& text = parsed->canonical();
+  return put_target(target);
+}
+
+bool Builder::put_target(std::string_view text) {
   return begin_library_entry(kFieldTarget) &&
          put_string(Type::text, text.data(), text.size(), kInlineReserved, 0);
 }

@@ -89,6 +89,7 @@ class Builder {
   void put_hashed(Type type, const void* payload, std::size_t size);
   bool put_magnitude(std::string_view name, std::uint8_t sign, std::uint64_t magnitude,
                      Flags flags);
+  bool put_target(std::string_view text);
   bool sort_entries(const Open& open);
   [[nodiscard]] std::string_view name_at(std::size_t entry) const;
   [[nodiscard]] std::string open_path() const;

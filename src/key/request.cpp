@@ -220,6 +220,11 @@ Result<Key> Request::make_key(std::string_view target, std::string_view engine,
                       "none; drop one");
   }
   Builder builder(origin_);
+  // In the order of their names, which is cheapest to sort.
+  builder.set_engine(engine);
+  if (host) builder.set_host(*host);
+  if (!namespace_.empty()) builder.set_namespace(namespace_);
+  builder.set_target(target);
   if (toolchain && toolchain_) {
     builder.set_toolchain(*toolchain, *toolchain_);
   } else if (toolchain) {
@@ -233,10 +238,6 @@ Result<Key> Request::make_key(std::string_view target, std::string_view engine,
                       "nothing identifies the toolchain: use a backend that does, set the "
                       "request's toolchain, or set its flag that there is none");
   }
-  if (!namespace_.empty()) builder.set_namespace(namespace_);
-  builder.set_target(target);
-  builder.set_engine(engine);
-  if (host) builder.set_host(*host);
   for (const auto& [name, value] : root_.items) {
     if (!builder.add_value(name, value)) break;
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kHex[] = "0123456789ABCDEF";
 
-bool is_plain(unsigned char c) {
+bool is_plain_char(unsigned char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '+' ||
          c == '-';
 }
@@ -23,7 +23,7 @@ int hex_value(char c) {
 }
 
 void append_encoded(std::string& out, unsigned char c) {
-  if (is_plain(c)) {
+  if (is_plain_char(c)) {
     out.push_back(static_cast<char>(c));
   } else {
     out.push_back('%');
@@ -98,7 +98,7 @@ class Parser {
       at_ += 3;
       return {};
     }
-    if (!is_plain(static_cast<unsigned char>(c))) {
+    if (!is_plain_char(static_cast<unsigned char>(c))) {
       std::string spelled;
       append_encoded(spelled, static_cast<unsigned char>(c));
       return error("has a character outside [a-z0-9_.+-] (write it as " + spelled + ")");
@@ -165,6 +165,21 @@ Result<Target> Target::parse(std::string_view text) {
                       "the target has over " + std::to_string(kMaxTarget) + " bytes; shorten it");
   }
   return target;
+}
+
+bool Target::is_plain(std::string_view text) {
+  if (text.size() > kMaxTarget) return false;
+  std::size_t words = 0;
+  for (;; ++words) {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (words == 3 || word.empty() || is_unresolved(word)) return false;
+    for (const char c : word) {
+      if (!is_plain_char(static_cast<unsigned char>(c))) return false;
+    }
+    if (end == text.size()) return true;
+    text.remove_prefix(end + 1);
+  }
 }
 
 bool Target::one_kind() const {

@@ -31,6 +31,10 @@ class Target {
   /// Reads any spelling. Errors are TLC_E_INVALID and say what is wrong and at which byte.
   [[nodiscard]] static Result<Target> parse(std::string_view text);
 
+  /// Whether a text is canonical and resolved, seen without parsing: one part, at most one feature,
+  /// no escapes. False says nothing.
+  [[nodiscard]] static bool is_plain(std::string_view text);
+
   /// The one spelling that enters a key.
   [[nodiscard]] const std::string& canonical() const { return canonical_; }
   [[nodiscard]] const std::vector<TargetPart>& parts() const { return parts_; }

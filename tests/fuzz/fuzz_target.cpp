@@ -11,6 +11,9 @@ using namespace tlc::key;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto target = Target::parse(text);
+  if (Target::is_plain(text) && !(target && target->canonical() == text && target->resolved())) {
+    std::abort();
+  }
   if (!target) {
     if (target.error().message.empty()) std::abort();
     return 0;

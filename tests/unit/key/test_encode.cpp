@@ -110,6 +110,23 @@ void test_order_of_fields_and_entries_does_not_matter(void**) {
   }
 }
 
+void test_order_where_names_begin_alike(void**) {
+  // More fields than are sorted in place, equal in their first 8 bytes, some of them with zero
+  // bytes.
+  std::vector<std::string> names;
+  for (int i = 0; i < 40; ++i) names.push_back("prefix-prefix-" + std::to_string(i));
+  names.emplace_back("a");
+  names.emplace_back("a\0", 2);
+  names.emplace_back("a\0\0", 3);
+  const auto forward = make([&](Builder& b) {
+    for (const auto& name : names) b.add_text(name, name);
+  });
+  assert_same_key(forward, make([&](Builder& b) {
+                    for (std::size_t i = names.size(); i-- > 0;) b.add_text(names[i], names[i]);
+                  }));
+  assert_true(Key::decode(forward.encoding()).ok());
+}
+
 Key options(const std::vector<std::string>& texts) {
   return make([&](Builder& b) {
     b.begin_list("options");
@@ -239,6 +256,7 @@ int main() {
       cmocka_unit_test(test_types_and_emptiness_differ),
       cmocka_unit_test(test_numbers),
       cmocka_unit_test(test_order_of_fields_and_entries_does_not_matter),
+      cmocka_unit_test(test_order_where_names_begin_alike),
       cmocka_unit_test(test_concatenation_does_not_collide),
       cmocka_unit_test(test_a_value_cannot_pose_as_its_own_hash),
       cmocka_unit_test(test_long_values_keep_the_encoding_small),

@@ -129,6 +129,19 @@ void test_arch_families_stay_apart(void**) {  // hazard 19
   }
 }
 
+void test_the_short_way_agrees_with_the_parser(void**) {
+  for (const char* text : {"cpu", "cuda:sm_90a", "hip:gfx90a:xnack+", "a.b:c+d:e-f_1"}) {
+    assert_true(Target::is_plain(text));
+    assert_string_equal(canonical(text).c_str(), text);
+    assert_true(Target::parse(text)->resolved());
+  }
+  for (const char* text : {"", ":", "a:", ":a", "a::b", "a:b:", "a,b", "a:b:c:d", "A", "a:%41",
+                           "auto", "a:native", "a:b:auto", "a b"}) {
+    assert_false(Target::is_plain(text));
+  }
+  assert_false(Target::is_plain(std::string(5000, 'a')));
+}
+
 void test_fat_targets(void**) {
   assert_true(Target::parse("cuda:sm_90,cuda:sm_100")->one_kind());
   assert_false(Target::parse("cuda:sm_90,cpu:x86_64")->one_kind());
@@ -154,6 +167,7 @@ int main() {
       cmocka_unit_test(test_many_words_are_bounded),
       cmocka_unit_test(test_auto_and_native_are_unresolved_anywhere),
       cmocka_unit_test(test_arch_families_stay_apart),
+      cmocka_unit_test(test_the_short_way_agrees_with_the_parser),
       cmocka_unit_test(test_fat_targets),
       cmocka_unit_test(test_percent_encoding_round_trips),
   };
