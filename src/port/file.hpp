@@ -40,6 +40,11 @@ namespace tlc::port {
 [[nodiscard]] Result<void> write_file_atomic_at(int dirfd, const char* name, std::string_view bytes,
                                                 mode_t mode, bool durable);
 
+/// Whether a name is one that write_file_atomic_at gives its temporary files.
+[[nodiscard]] inline bool is_temporary_name(std::string_view name) {
+  return name.find(".tmp-") != std::string_view::npos;
+}
+
 /// mkdir -p. Folders made here get exactly `mode`; those that were there keep theirs.
 [[nodiscard]] Result<void> make_dirs(const std::string& path, mode_t mode);
 

@@ -19,8 +19,7 @@ constexpr std::uint64_t kLargeStep = std::uint64_t{16} << 20;
 constexpr std::uint64_t kLeastRoom = std::uint64_t{512} << 10;
 
 std::uint64_t nanoseconds(const timespec& time) {
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(time.tv_nsec);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 }  // namespace
@@ -37,15 +36,13 @@ void store_signature(int file, IndexControl& control) {
 bool signature_matches(int file, const IndexControl& control) {
   struct stat status {};
   return fstat(file, &status) == 0 &&
-         control.file_size.load(std::memory_order_relaxed) ==
-             static_cast<std::uint64_t>(status.st_size) &&
+         control.file_size.load(std::memory_order_relaxed) == static_cast<std::uint64_t>(status.st_size) &&
          control.file_mtime_ns.load(std::memory_order_relaxed) == nanoseconds(status.st_mtim) &&
          control.file_ctime_ns.load(std::memory_order_relaxed) == nanoseconds(status.st_ctim) &&
          control.file_ino.load(std::memory_order_relaxed) == status.st_ino;
 }
 
-Result<void> make_room(int file, std::uint64_t used_bytes, std::uint64_t free_bytes,
-                       std::size_t map_size) {
+Result<void> make_room(int file, std::uint64_t used_bytes, std::uint64_t free_bytes, std::size_t map_size) {
   struct stat status {};
   if (fstat(file, &status) != 0) return io_error(errno, "cannot stat the index data file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
@@ -55,8 +52,7 @@ Result<void> make_room(int file, std::uint64_t used_bytes, std::uint64_t free_by
   const std::uint64_t target = std::min<std::uint64_t>((used_bytes / step + 2) * step, map_size);
   auto made = port::preallocate(file, static_cast<off_t>(size), static_cast<off_t>(target - size));
   if (made.ok() || room + free_bytes >= kLeastRoom) return {};
-  return Error{TLC_NOT_STORED, made.error().sys_errno, 0,
-               "no room for the index on its disk: " + made.error().message};
+  return Error{TLC_NOT_STORED, made.error().sys_errno, 0, "no room for the index on its disk: " + made.error().message};
 }
 
 }  // namespace tlc::store

@@ -20,7 +20,6 @@ void store_signature(int file, IndexControl& control);
 /// `map_size`: a write into allocated blocks does not fail when the disk fills up. If that fails,
 /// it is an error only where the file has not even room for one small transaction, `free_bytes` of
 /// free pages included; so entries can be removed on a full disk.
-Result<void> make_room(int file, std::uint64_t used_bytes, std::uint64_t free_bytes,
-                       std::size_t map_size);
+Result<void> make_room(int file, std::uint64_t used_bytes, std::uint64_t free_bytes, std::size_t map_size);
 
 }  // namespace tlc::store

@@ -47,7 +47,7 @@ inline constexpr std::uint64_t kEmptyTree = ~std::uint64_t{0};
 inline constexpr unsigned kPageHeaderSize = 16;
 inline constexpr unsigned kNodeHeaderSize = 8;
 inline constexpr unsigned kBigDataNode = 1;
-/// Deeper than any tree of two children a branch that fits the map; liblmdb's own limit is 32.
+/// Bounds a walk in a damaged file. A million entries make a depth of 4; liblmdb's limit is 32.
 inline constexpr unsigned kMaxDepth = 16;
 
 enum PageFlags : std::uint16_t { kBranchPage = 1, kLeafPage = 2, kOverflowPage = 4, kMetaPage = 8 };
@@ -90,9 +90,8 @@ Word load(const std::uint8_t* at) {
 
 /// Whether `meta`, copied from page `slot`, is one of a file of ours.
 inline bool acceptable(const Meta& meta, unsigned slot, const PageSource& pages) {
-  return meta.magic == kLmdbMagic && meta.version == kLmdbDataVersion &&
-         meta.free_list.pad == pages.page_size() && (meta.free_list.flags & 0xff) == 8 &&
-         meta.main.flags == 0 && meta.main.pad == 0 && meta.last_page >= 1 &&
+  return meta.magic == kLmdbMagic && meta.version == kLmdbDataVersion && meta.free_list.pad == pages.page_size() &&
+         (meta.free_list.flags & 0xff) == 8 && meta.main.flags == 0 && meta.main.pad == 0 && meta.last_page >= 1 &&
          meta.last_page < pages.page_limit() && (meta.txnid == 0 || (meta.txnid & 1) == slot);
 }
 
@@ -103,16 +102,14 @@ struct TreePage {
   unsigned nodes;
 
   /// False if `bytes` is not page `number` with exactly these flags and a possible node table.
-  bool open(const std::uint8_t* page, std::size_t page_size, std::uint64_t number,
-            PageFlags flags) {
+  bool open(const std::uint8_t* page, std::size_t page_size, std::uint64_t number, PageFlags flags) {
     const unsigned lower = load16(page + 12);
     const unsigned upper = load16(page + 14);
     bytes = page;
     size = static_cast<unsigned>(page_size);
     nodes = (lower - kPageHeaderSize) / 2;
-    return load<std::uint64_t>(page) == number && load16(page + 10) == flags &&
-           lower >= kPageHeaderSize + 2 && ((lower | upper) & 1) == 0 && lower <= upper &&
-           upper <= size;
+    return load<std::uint64_t>(page) == number && load16(page + 10) == flags && lower >= kPageHeaderSize + 2 &&
+           ((lower | upper) & 1) == 0 && lower <= upper && upper <= size;
   }
 };
 
@@ -126,9 +123,8 @@ struct Node {
 
   bool open(const TreePage& page, unsigned index, bool leaf) {
     if (index >= page.nodes) return false;
-    offset = load16(page.bytes + kPageHeaderSize + 2 * index);
-    if ((offset & 1) != 0 || offset < kPageHeaderSize + 2 * page.nodes ||
-        offset > page.size - kNodeHeaderSize) {
+    offset = load16(page.bytes + kPageHeaderSize + std::size_t{2} * index);
+    if ((offset & 1) != 0 || offset < kPageHeaderSize + 2 * page.nodes || offset > page.size - kNodeHeaderSize) {
       return false;
     }
     const std::uint8_t* at = page.bytes + offset;
@@ -146,12 +142,8 @@ struct Node {
   [[nodiscard]] std::uint64_t end(bool leaf) const {
     return std::uint64_t{offset} + kNodeHeaderSize + key_size + stored_data(leaf);
   }
-  [[nodiscard]] const std::uint8_t* key(const TreePage& page) const {
-    return page.bytes + offset + kNodeHeaderSize;
-  }
-  [[nodiscard]] const std::uint8_t* data(const TreePage& page) const {
-    return key(page) + key_size;
-  }
+  [[nodiscard]] const std::uint8_t* key(const TreePage& page) const { return page.bytes + offset + kNodeHeaderSize; }
+  [[nodiscard]] const std::uint8_t* data(const TreePage& page) const { return key(page) + key_size; }
 };
 
 }  // namespace tlc::store

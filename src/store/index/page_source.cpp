@@ -52,8 +52,7 @@ std::uint64_t PageSource::file_size() const {
 
 const std::uint8_t* PageSource::read(std::uint64_t number, PageBuffer& buffer) const {
   std::uint8_t* room = buffer.room(page_size_);
-  const auto got =
-      port::pread_full(file_.get(), room, page_size_, static_cast<off_t>(number * page_size_));
+  const auto got = port::pread_full(file_.get(), room, page_size_, static_cast<off_t>(number * page_size_));
   return got.ok() && *got == page_size_ ? room : nullptr;
 }
 

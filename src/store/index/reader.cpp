@@ -9,8 +9,8 @@
 
 namespace tlc::store {
 
-Result<IndexReader> IndexReader::open(port::Fd data_file, const IndexControl* control,
-                                      std::size_t map_size, bool use_pread) {
+Result<IndexReader> IndexReader::open(port::Fd data_file, const IndexControl* control, std::size_t map_size,
+                                      bool use_pread) {
   auto pages = PageSource::open(std::move(data_file), map_size, use_pread);
   if (!pages.ok()) return std::move(pages).error();
   return IndexReader(std::move(*pages), control);
@@ -18,8 +18,7 @@ Result<IndexReader> IndexReader::open(port::Fd data_file, const IndexControl* co
 
 Lookup IndexReader::get(const trust::Digest& key, IndexRecord& out) const {
   NoHooks none;
-  return read_snapshot(pages_, control_, none,
-                       [&](const Meta& meta) { return find(pages_, meta, key, out, none); });
+  return read_snapshot(pages_, control_, none, [&](const Meta& meta) { return find(pages_, meta, key, out, none); });
 }
 
 Lookup IndexReader::for_each(const Visitor& visit) const {
@@ -27,9 +26,8 @@ Lookup IndexReader::for_each(const Visitor& visit) const {
   LeafCopy leaf;
   trust::Digest from;  // all zero: the lowest key
   for (;;) {
-    const Lookup read = read_snapshot(pages_, control_, none, [&](const Meta& meta) {
-      return copy_leaf(pages_, meta, from, leaf, none);
-    });
+    const Lookup read = read_snapshot(pages_, control_, none,
+                                      [&](const Meta& meta) { return copy_leaf(pages_, meta, from, leaf, none); });
     if (read != Lookup::hit) return read;
     for (const auto& [key, record] : leaf.entries) {
       if (!visit(key, record)) return Lookup::hit;

@@ -30,8 +30,8 @@ class IndexReader {
   /// `control` outlives the reader; nullptr says that nobody writes the file. `map_size` is the
   /// store's fixed map size. With `use_pread` pages are read, not mapped (some 5 us a look-up):
   /// where mapping fails or the file is not trusted to keep its length.
-  static Result<IndexReader> open(port::Fd data_file, const IndexControl* control,
-                                  std::size_t map_size, bool use_pread);
+  static Result<IndexReader> open(port::Fd data_file, const IndexControl* control, std::size_t map_size,
+                                  bool use_pread);
 
   /// The record of `key`. The caller checks it with intact().
   Lookup get(const trust::Digest& key, IndexRecord& out) const;
@@ -46,8 +46,7 @@ class IndexReader {
   [[nodiscard]] std::uint64_t used_bytes() const;
 
  private:
-  IndexReader(PageSource pages, const IndexControl* control)
-      : pages_(std::move(pages)), control_(control) {}
+  IndexReader(PageSource pages, const IndexControl* control) : pages_(std::move(pages)), control_(control) {}
 
   PageSource pages_;
   const IndexControl* control_;

@@ -15,8 +15,7 @@ std::uint64_t checksum_of(const IndexRecord& record, const trust::Digest& key) {
   static_assert(sizeof key.bytes == kKeySize);
   std::uint64_t first = 0;
   std::memcpy(&first, key.bytes.data(), sizeof first);
-  const std::uint64_t seed =
-      trust::xxh3_64(key.bytes.data() + sizeof first, kKeySize - sizeof first, first);
+  const std::uint64_t seed = trust::xxh3_64(key.bytes.data() + sizeof first, kKeySize - sizeof first, first);
   return trust::xxh3_64(&record, offsetof(IndexRecord, checksum), seed);
 }
 

@@ -18,8 +18,7 @@ inline constexpr unsigned kWalksBeforeYield = 8;
 
 /// read_once until it is not busy, at most kMaxWalks times.
 template <class Hooks, class Walk>
-Lookup read_snapshot(const PageSource& pages, const IndexControl* control, Hooks& hooks,
-                     Walk&& walk) {
+Lookup read_snapshot(const PageSource& pages, const IndexControl* control, Hooks& hooks, Walk&& walk) {
   for (unsigned tries = 1;; ++tries) {
     const Lookup answer = read_once(pages, control, hooks, walk);
     if (answer != Lookup::busy || tries == kMaxWalks) return answer;

@@ -60,8 +60,8 @@ inline Position upper_bound(const TreePage& page, bool leaf, const std::uint8_t*
 /// Goes from the root to the leaf where `key` belongs. `on_branch(page, child)` sees each branch
 /// and the index taken. miss: the tree is empty; hit: `leaf_page` is open.
 template <class Hooks, class OnBranch>
-Lookup descend(const PageSource& pages, const Meta& meta, const std::uint8_t* key,
-               PageBuffer& buffer, TreePage& leaf_page, Hooks& hooks, OnBranch&& on_branch) {
+Lookup descend(const PageSource& pages, const Meta& meta, const std::uint8_t* key, PageBuffer& buffer,
+               TreePage& leaf_page, Hooks& hooks, OnBranch&& on_branch) {
   const unsigned depth = meta.main.depth;
   std::uint64_t number = meta.main.root;
   if (number == kEmptyTree) return Lookup::miss;
@@ -71,8 +71,7 @@ Lookup descend(const PageSource& pages, const Meta& meta, const std::uint8_t* ke
     if (number < 2 || number > meta.last_page) return Lookup::corrupt;
     const std::uint8_t* bytes = pages.page(number, buffer);
     TreePage page;
-    if (bytes == nullptr ||
-        !page.open(bytes, pages.page_size(), number, leaf ? kLeafPage : kBranchPage)) {
+    if (bytes == nullptr || !page.open(bytes, pages.page_size(), number, leaf ? kLeafPage : kBranchPage)) {
       return Lookup::corrupt;
     }
     hooks.at(ReadStep::page_opened);
@@ -90,12 +89,11 @@ Lookup descend(const PageSource& pages, const Meta& meta, const std::uint8_t* ke
 
 /// The record of `key`: hit, miss or corrupt.
 template <class Hooks>
-Lookup find(const PageSource& pages, const Meta& meta, const trust::Digest& key, IndexRecord& out,
-            Hooks& hooks) {
+Lookup find(const PageSource& pages, const Meta& meta, const trust::Digest& key, IndexRecord& out, Hooks& hooks) {
   PageBuffer buffer;
   TreePage leaf;
-  const Lookup reached = descend(pages, meta, key.bytes.data(), buffer, leaf, hooks,
-                                 [](const TreePage&, unsigned) { return true; });
+  const Lookup reached =
+      descend(pages, meta, key.bytes.data(), buffer, leaf, hooks, [](const TreePage&, unsigned) { return true; });
   if (reached != Lookup::hit) return reached;
   Node node;
   const Position at = upper_bound(leaf, true, key.bytes.data(), node);
@@ -119,8 +117,7 @@ struct LeafCopy {
 /// none) or corrupt. `next` is greater than `from`, and the entries ascend between them, else
 /// corrupt: a visit that goes on from `next` ends.
 template <class Hooks>
-Lookup copy_leaf(const PageSource& pages, const Meta& meta, const trust::Digest& from,
-                 LeafCopy& out, Hooks& hooks) {
+Lookup copy_leaf(const PageSource& pages, const Meta& meta, const trust::Digest& from, LeafCopy& out, Hooks& hooks) {
   out.entries.clear();
   out.last = true;
   PageBuffer buffer;

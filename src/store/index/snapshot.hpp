@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: MIT
-// The reader's protocol: how a snapshot is read that writers do not know is being read.
+// The reader's protocol: how to read a snapshot when writers do not know that it is being read.
 //
 // What liblmdb 0.9.24 to 0.9.35 does under MDB_NOLOCK (mdb_page_alloc, `oldest = txnid - 1`):
-// transaction N takes free pages only from free-list records of transactions <= N-2. Record F lists
-// pages that the snapshots up to F-1 used and F no longer does. So N overwrites pages of snapshots
-// <= N-3 only: snapshot T is whole until transaction T+3 writes. The meta page of T (page T & 1) is
-// rewritten by T+2 already, at its commit. tests/stress/index_oracle measures both bounds; they are
-// tight.
+//   Transaction N takes free pages only from free-list records of transactions <= N-2. Record F
+//   lists pages that snapshots up to F-1 used and F no longer does. So N overwrites pages of
+//   snapshots <= N-3 only: snapshot T is whole until transaction T+3 writes. The meta page of T
+//   (page T & 1) is rewritten earlier: by T+2, at its commit.
+//   tests/stress/index_oracle measures this of the liblmdb that is linked; the bound is tight.
 //
-// What a writer does (writer.cpp), under the write lock: in transaction N it stores control = N-1
-// before its first write, then a full fence; after the commit it stores control = N. So "control <=
-// n" read after some bytes proves that no transaction > n+1 had begun to write when they were read.
+// What a writer does, under the write lock (writer.cpp):
+//   In transaction N it stores control = N-1 before its first write, then a full fence; after the
+//   commit it stores control = N. So if control <= n is loaded after some bytes, no transaction
+//   > n+1 had begun to write when those bytes were loaded.
 //
-// What a reader does:
+// What a reader does, and why that is enough:
 //   1. c := control (acquire).
 //   2. Copy meta page c & 1.
-//   3. Acquire fence. Control must still be c, else start over.
-//        Then transaction c+2 had not begun, and it is the next that writes this page after c: the
-//        copy is not torn. It carries txnid c, else file and control disagree (stale) or the page
-//        is damaged (corrupt).
-//   4. Walk the tree from the copied root; copy out what is wanted. All bytes are suspect: every
-//   offset is checked
-//      (page.hpp), every loop is bounded.
-//   5. Acquire fence. Control may be c or c+1, else start over and forget all that was seen, an
-//   error too.
-//        Then transaction c+3 had not begun, so no page of snapshot c was overwritten before step
-//        5: all that was copied is of snapshot c. The difference is unsigned: a control that went
-//        back is a large number, hence refused.
+//   3. Acquire fence; control must still be c, else start over.
+//      Proof: c+2 had not begun to write, and after c it is the next to write this page. So the
+//      copy is not torn, and it is c's own. If its id is another, file and control disagree
+//      (stale); if it is no meta of ours, the page is damaged (corrupt).
+//   4. Walk the tree from the root that was copied; copy out what is wanted. All bytes are suspect:
+//      every offset is checked (page.hpp), every loop is bounded (search.hpp).
+//   5. Acquire fence; control must be c or c+1, else start over and forget what was seen, errors
+//      too.
+//      Proof: c+3 had not begun to write, so every page of snapshot c was whole: all that was
+//      copied is of snapshot c. The difference is unsigned, so a control that went back is refused.
 //
-// c was committed before step 1 and every commit before step 1 that its writer published is <= c:
-// no caller sees a state older than one it, or anyone who told it, has seen. A writer that dies
-// between commit and publish leaves control one behind until the next begin: the reader then reads
-// the state before, which is still whole.
+// What a caller may rely on: nobody sees a state older than one that he, or whoever told him, has
+// seen published. A writer that dies between commit and publish leaves control one behind until the
+// next begin or open: readers then see the state before, which is still whole, and nobody was told
+// of the newer one.
 //
 // Hooks are for the tests: they stop the reader at each step, and weaken steps 3 and 5 to show that
-// the tests notice. The library instantiates NoHooks only, which leaves no trace in the code.
+// the tests notice. The library instantiates NoHooks only, which leaves no trace in its code.
 #pragma once
 
 #include <atomic>
@@ -69,8 +68,7 @@ bool copy_meta(const PageSource& pages, unsigned slot, Meta& meta, Hooks& hooks)
   std::memcpy(into, page + kPageHeaderSize, kHalf);
   hooks.at(ReadStep::meta_half_copied);
   std::memcpy(into + kHalf, page + kPageHeaderSize + kHalf, sizeof meta - kHalf);
-  return load<std::uint64_t>(page) == slot && load16(page + 10) == kMetaPage &&
-         acceptable(meta, slot, pages);
+  return load<std::uint64_t>(page) == slot && load16(page + 10) == kMetaPage && acceptable(meta, slot, pages);
 }
 
 /// The newest meta of a file that nobody writes.

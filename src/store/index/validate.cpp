@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 // What a valid index is:
-//  metas      both are of a file of ours; their ids differ by at most one; both have the map size;
-//  the last page is in the map pages      number and type are right; nodes lie in their page, and
-//  tile it from `upper` to the end without gap or overlap keys       of the tree's size, strictly
-//  ascending in their page, within the bounds that the branches above set trees      all leaves at
-//  the meta's depth; branches of two nodes at least; page and entry counts as the meta says records
-//  128 bytes, none in overflow pages free list  ids 1 to the newest transaction; lists of page
-//  numbers that descend; in the leaf or a run of overflow pages use        every page from 2 to the
-//  last is used exactly once: by a tree, an overflow run or a free list
 //
-// Each page is entered once, so the time is bounded by the file. (The page header's pad is not
-// looked at: liblmdb leaves it uninitialised.)
+//   metas      both of a file of ours, of our map size; ids differ by one at most; the last page is
+//              in the map
+//   pages      number and type are right; nodes lie inside, and tile it from `upper` to the end
+//              without a gap or an overlap
+//   keys       of the tree's size, ascending, within the bounds that the branches above set
+//   trees      all leaves at the meta's depth; branches of at least two nodes; counters as the meta
+//              has them
+//   records    128 bytes, in the leaf
+//   free list  ids from 1 to the newest transaction; page numbers descend; lists lie in the leaf or
+//              in a run of overflow pages
+//   use        every page from 2 to the last is used exactly once: by a tree, an overflow run or a
+//              free list
+//
+// Each page is entered once, so the time is bounded by the file. The page header's pad is not
+// looked at: liblmdb leaves it uninitialised.
 #include "store/index/validate.hpp"
 
 #include <fcntl.h>
@@ -74,8 +79,7 @@ class Validator {
     }
     if (report_.pages == meta_.last_page - 1) return true;
     const auto leaked = std::find(used_.begin() + 2, used_.end(), false);
-    return fail("page leaked: in no tree and no free list",
-                static_cast<std::uint64_t>(leaked - used_.begin()));
+    return fail("page leaked: in no tree and no free list", static_cast<std::uint64_t>(leaked - used_.begin()));
   }
 
  private:
@@ -100,10 +104,8 @@ class Validator {
       return fail("tree depth impossible", 0);
     }
     if (!empty && !subtree(kind, expected.root, expected.depth, {})) return false;
-    if (counted_.branch_pages != expected.branch_pages ||
-        counted_.leaf_pages != expected.leaf_pages ||
-        counted_.overflow_pages != expected.overflow_pages ||
-        counted_.entries != expected.entries) {
+    if (counted_.branch_pages != expected.branch_pages || counted_.leaf_pages != expected.leaf_pages ||
+        counted_.overflow_pages != expected.overflow_pages || counted_.entries != expected.entries) {
       return fail("tree counters wrong", meta_.txnid & 1);
     }
     if (kind.is_main()) report_.entries = counted_.entries;
@@ -148,8 +150,7 @@ class Validator {
     return at == page.size || fail("nodes overlap or leave a gap", number);
   }
 
-  bool keys_ascend(TreeKind kind, const TreePage& page, bool leaf, std::uint64_t number,
-                   Bounds bounds) {
+  bool keys_ascend(TreeKind kind, const TreePage& page, bool leaf, std::uint64_t number, Bounds bounds) {
     const std::uint8_t* previous = nullptr;
     for (unsigned index = 0; index < page.nodes; ++index) {
       const Node node = checked_node(page, index, leaf);
@@ -158,8 +159,7 @@ class Validator {
       if (node.key_size != kind.key_size()) return fail("key size wrong", number);
       if (unused) continue;
       const std::uint8_t* key = node.key(page);
-      if (previous != nullptr && !kind.less(previous, key))
-        return fail("keys out of order", number);
+      if (previous != nullptr && !kind.less(previous, key)) return fail("keys out of order", number);
       if ((bounds.low != nullptr && kind.less(key, bounds.low)) ||
           (bounds.high != nullptr && !kind.less(key, bounds.high))) {
         return fail("key outside the bounds of its branch", number);
@@ -192,16 +192,14 @@ class Validator {
       if (node.flags > kBigDataNode) return fail("free list node wrong", number);
       const auto id = load<std::uint64_t>(node.key(page));
       if (id == 0 || id > meta_.txnid) return fail("free list of an unknown transaction", number);
-      const bool listed = node.flags == kBigDataNode
-                              ? overflow_list(load<std::uint64_t>(data), node.data_size)
-                              : page_list(data, node.data_size, number);
+      const bool listed = node.flags == kBigDataNode ? overflow_list(load<std::uint64_t>(data), node.data_size)
+                                                     : page_list(data, node.data_size, number);
       if (!listed) return false;
     }
     return true;
   }
 
-  bool record(const Node& node, const std::uint8_t* key, const std::uint8_t* data,
-              std::uint64_t number) {
+  bool record(const Node& node, const std::uint8_t* key, const std::uint8_t* data, std::uint64_t number) {
     if (node.flags != 0 || node.data_size != kRecordSize) return fail("record size wrong", number);
     if (!check_records_) return true;
     trust::Digest digest;
@@ -231,14 +229,12 @@ class Validator {
   bool overflow_list(std::uint64_t first, std::uint32_t bytes) {
     const std::size_t page_size = pages_.page_size();
     PageBuffer buffer;
-    const std::uint8_t* header =
-        first >= 2 && first <= meta_.last_page ? pages_.page(first, buffer) : nullptr;
+    const std::uint8_t* header = first >= 2 && first <= meta_.last_page ? pages_.page(first, buffer) : nullptr;
     if (header == nullptr) return fail("overflow page outside the file", first);
     const auto run = load<std::uint32_t>(header + 12);
-    const std::uint64_t needed =
-        (kPageHeaderSize + std::uint64_t{bytes} + page_size - 1) / page_size;
-    if (load<std::uint64_t>(header) != first || load16(header + 10) != kOverflowPage ||
-        run < needed || run > meta_.last_page) {
+    const std::uint64_t needed = (kPageHeaderSize + std::uint64_t{bytes} + page_size - 1) / page_size;
+    if (load<std::uint64_t>(header) != first || load16(header + 10) != kOverflowPage || run < needed ||
+        run > meta_.last_page) {
       return fail("overflow page header wrong", first);
     }
     std::vector<std::uint8_t> content(needed * page_size);
@@ -268,8 +264,7 @@ class Validator {
   std::vector<bool> used_;
 };
 
-const char* meta_fault(const Meta& newest, const Meta& other, std::size_t map_size,
-                       const IndexControl* control) {
+const char* meta_fault(const Meta& newest, const Meta& other, std::size_t map_size, const IndexControl* control) {
   if (newest.txnid - other.txnid > 1) return "the two metas are not neighbours";
   if (newest.map_size != map_size || other.map_size != map_size) return "map size wrong";
   if (control != nullptr) {

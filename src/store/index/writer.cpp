@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // How this file keeps liblmdb within what was tested:
-//  * every environment has the same flags and the same map size, or others would see
-//  MDB_MAP_RESIZED;
-//  * mdb_dbi_open is called once per environment, for the main tree too (without it there is no
-//  comparison function);
-//  * after a failed commit the environment is closed and opened again: liblmdb may have marked it
-//  fatal;
-//  * a new file is made under another name and renamed: half a pair of metas would be MDB_INVALID
-//  for ever;
-//  * a path is all that mdb_env_open takes, so what it opened is compared with what the folder's
-//  descriptor names.
+//
+//  * Every environment has the same flags and map size; others would see MDB_MAP_RESIZED.
+//  * mdb_dbi_open is called once per environment, for the main tree too: without it the tree has no
+//    comparison function.
+//  * After a failed commit the environment is closed and opened again: liblmdb may have marked it
+//    fatal.
+//  * A new file is made under another name and renamed: half a pair of metas would be MDB_INVALID
+//    for ever.
+//  * A path is all that mdb_env_open takes: the file it opened is compared with the one that the
+//    folder's descriptor names.
 #include "store/index/writer.hpp"
 
 #include <fcntl.h>
@@ -29,8 +29,7 @@
 namespace tlc::store {
 namespace {
 
-constexpr unsigned kEnvironmentFlags =
-    MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD | MDB_NOTLS | MDB_NOSUBDIR;
+constexpr unsigned kEnvironmentFlags = MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD | MDB_NOTLS | MDB_NOSUBDIR;
 constexpr MDB_dbi kFreeListTree = 0;  // what liblmdb's own tools use to read the free list's size
 constexpr const char* kNewFileName = "data.mdb.new";
 constexpr unsigned kFullPercent = 70;
@@ -109,10 +108,9 @@ std::uint64_t tree_pages(const MDB_stat& tree) {
 
 Result<void> check_lmdb_version(int major, int minor, int patch) {
   if (major == 0 && minor == 9 && patch >= 24 && patch <= 35) return {};
-  return make_error(TLC_E_UNSUPPORTED,
-                    "liblmdb " + std::to_string(major) + "." + std::to_string(minor) + "." +
-                        std::to_string(patch) +
-                        " was not tested with TLCache's readers: use one from 0.9.24 to 0.9.35");
+  return make_error(TLC_E_UNSUPPORTED, "liblmdb " + std::to_string(major) + "." + std::to_string(minor) + "." +
+                                           std::to_string(patch) +
+                                           " was not tested with TLCache's readers: use one from 0.9.24 to 0.9.35");
 }
 
 struct IndexWriter::State {
@@ -172,8 +170,7 @@ std::uint64_t IndexWriter::State::live_pages() const {
 }
 
 Result<void> IndexWriter::State::create(int dirfd) const {
-  const std::string new_path =
-      path.substr(0, path.size() - std::strlen(kDataFileName)) + kNewFileName;
+  const std::string new_path = path.substr(0, path.size() - std::strlen(kDataFileName)) + kNewFileName;
   if (unlinkat(dirfd, kNewFileName, 0) != 0 && errno != ENOENT) {
     return io_error(errno, "cannot remove " + new_path);
   }
@@ -194,9 +191,8 @@ Result<void> IndexWriter::State::check(int dirfd, bool trusted_boot) const {
   auto report = validate(file->get(), map_size, nullptr);
   if (!report.ok()) return std::move(report).error();
   if (report->valid) return {};
-  return make_error(TLC_E_CORRUPT, "the index " + path + " is damaged: " + report->error +
-                                       ", page " + std::to_string(report->error_page) +
-                                       "; it will be rebuilt from the segments");
+  return make_error(TLC_E_CORRUPT, "the index " + path + " is damaged: " + report->error + ", page " +
+                                       std::to_string(report->error_page) + "; it will be rebuilt from the segments");
 }
 
 Result<void> IndexWriter::State::open() {
@@ -215,15 +211,13 @@ Result<void> IndexWriter::State::is_file(const struct stat& expected) const {
   struct stat opened {};
   if (fstat(file(), &opened) != 0) return io_error(errno, "cannot stat the index " + path);
   if (expected.st_dev == opened.st_dev && expected.st_ino == opened.st_ino) return {};
-  return make_error(TLC_E_IO, "the index folder was replaced while " + path +
-                                  " was in use: open the store again");
+  return make_error(TLC_E_IO, "the index folder was replaced while " + path + " was in use: open the store again");
 }
 
 Result<void> IndexWriter::State::make_room() const {
   const std::uint64_t used = info().me_last_pgno + 1;
   const std::uint64_t live = live_pages();
-  return store::make_room(file(), used * page_size, (used > live ? used - live : 0) * page_size,
-                          map_size);
+  return store::make_room(file(), used * page_size, (used > live ? used - live : 0) * page_size, map_size);
 }
 
 Result<void> IndexWriter::State::needs_transaction() const {
@@ -236,9 +230,8 @@ IndexWriter::IndexWriter(IndexWriter&&) noexcept = default;
 IndexWriter& IndexWriter::operator=(IndexWriter&&) noexcept = default;
 IndexWriter::~IndexWriter() = default;
 
-Result<IndexWriter> IndexWriter::open(int index_dirfd, const std::string& index_path,
-                                      IndexControl* control, std::size_t map_size,
-                                      bool trusted_boot) {
+Result<IndexWriter> IndexWriter::open(int index_dirfd, const std::string& index_path, IndexControl* control,
+                                      std::size_t map_size, bool trusted_boot) {
   int major = 0;
   int minor = 0;
   int patch = 0;
@@ -256,8 +249,7 @@ Result<IndexWriter> IndexWriter::open(int index_dirfd, const std::string& index_
   const bool there = fstatat(index_dirfd, kDataFileName, &status, AT_SYMLINK_NOFOLLOW) == 0;
   if (!there && errno != ENOENT) return io_error(errno, "cannot stat the index " + state->path);
   auto ready = there ? state->check(index_dirfd, trusted_boot) : state->create(index_dirfd);
-  if (ready.ok() &&
-      fstatat(index_dirfd, kDataFileName, &state->identity, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (ready.ok() && fstatat(index_dirfd, kDataFileName, &state->identity, AT_SYMLINK_NOFOLLOW) != 0) {
     return io_error(errno, "cannot stat the index " + state->path);
   }
   if (ready.ok()) ready = state->open();
@@ -293,8 +285,8 @@ Result<bool> IndexWriter::put(const trust::Digest& key, const IndexRecord& recor
   State& state = *state_;
   if (auto open = state.needs_transaction(); !open.ok()) return std::move(open).error();
   if (nearly_full()) {
-    return make_error(TLC_NOT_STORED, "the index is full (" + std::to_string(kFullPercent) +
-                                          " % of its map): remove entries first");
+    return make_error(TLC_NOT_STORED,
+                      "the index is full (" + std::to_string(kFullPercent) + " % of its map): remove entries first");
   }
   const std::uint64_t before = entries();
   MDB_val name = bytes_of(key);

@@ -40,9 +40,8 @@ class IndexWriter {
   /// fails: the caller swaps in an empty index), unless `trusted_boot` is set (no unclean stop
   /// since the boot) and the signature in `control` is the file's. Publishes the file's last
   /// transaction, which ends a stale control word.
-  static Result<IndexWriter> open(int index_dirfd, const std::string& index_path,
-                                  IndexControl* control, std::size_t map_size,
-                                  bool trusted_boot = false);
+  static Result<IndexWriter> open(int index_dirfd, const std::string& index_path, IndexControl* control,
+                                  std::size_t map_size, bool trusted_boot = false);
 
   IndexWriter(IndexWriter&&) noexcept;
   IndexWriter& operator=(IndexWriter&&) noexcept;

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "store/appender.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "port/clock.hpp"
+#include "port/file.hpp"
+#include "port/lock.hpp"
+#include "port/step.hpp"
+#include "store/segment.hpp"
+
+namespace tlc::store {
+namespace {
+
+constexpr std::uint64_t kWaitMs = 1000;
+constexpr int kCreateTries = 64;
+
+/// The lock on a segment's end, let go at the end of the scope.
+class TailLock {
+ public:
+  TailLock(std::unique_lock<std::mutex> mutex, int fd) : mutex_(std::move(mutex)), fd_(fd) {}
+  TailLock(TailLock&& other) noexcept : mutex_(std::move(other.mutex_)), fd_(std::exchange(other.fd_, -1)) {}
+  TailLock& operator=(TailLock&&) = delete;
+  ~TailLock() {
+    if (fd_ >= 0) (void)port::unlock(fd_, 0, 1);
+  }
+
+ private:
+  std::unique_lock<std::mutex> mutex_;
+  int fd_;
+};
+
+std::optional<TailLock> try_tail(std::mutex& mutex, int fd) {
+  std::unique_lock guard(mutex, std::try_to_lock);
+  if (!guard.owns_lock()) return std::nullopt;
+  const Result<bool> got = port::try_lock(fd, 0, 1, port::LockMode::exclusive);
+  if (!got || !*got) return std::nullopt;
+  return TailLock(std::move(guard), fd);
+}
+
+/// Size of a segment that may be appended to; 0 if it was unlinked, cut or sealed meanwhile.
+std::uint64_t open_end(int fd, std::uint64_t id) {
+  struct stat st {};
+  if (::fstat(fd, &st) != 0 || st.st_nlink == 0 || st.st_size < static_cast<off_t>(kSegmentHeaderSize)) return 0;
+  const auto size = static_cast<std::uint64_t>(st.st_size);
+  if (size % kAlignment != 0 || size < kSegmentHeaderSize + kSegmentFooterSize) return size;
+  SegmentFooter footer{};
+  const std::uint64_t at = size - kSegmentFooterSize;
+  const Result<std::size_t> got = port::pread_full(fd, &footer, sizeof footer, static_cast<off_t>(at));
+  if (!got || *got != sizeof footer) return 0;
+  return is_segment_footer(footer, id, at) ? 0 : size;
+}
+
+Error full_disk(Error error) {
+  error.status = TLC_NOT_STORED;
+  return error;
+}
+
+}  // namespace
+
+void Appender::raise_next_segment(const Control& control, std::uint64_t floor) {
+  SharedWord& next = control.header()->next_segment;
+  std::uint64_t seen = next.load();
+  while (seen <= floor && !next.compare_exchange_weak(seen, floor + 1)) {
+  }
+}
+
+Result<Appender::FilePtr> Appender::create(std::uint64_t full_size) {
+  for (int i = 0; i < kCreateTries; ++i) {
+    const std::uint64_t id = control_.header()->next_segment.fetch_add(1);
+    if (id == 0) continue;
+    Result<port::Fd> fd =
+        port::open_at(dir_, segment_name(id).c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (!fd && fd.error().sys_errno == EEXIST) {  // the control file lost count
+      if (Result<std::vector<std::uint64_t>> ids = list_segments(dir_); ids && !ids->empty())
+        raise_next_segment(control_, ids->back());
+      continue;
+    }
+    if (!fd) return full_disk(std::move(fd).error());
+    const SegmentHeader header = make_segment_header(id, full_size);
+    if (Result<void> done = port::pwrite_full(fd->get(), &header, sizeof header, 0); !done) {
+      ::unlinkat(dir_, segment_name(id).c_str(), 0);
+      return full_disk(std::move(done).error());
+    }
+    auto file = std::make_shared<File>();
+    file->id = id;
+    file->full_size = full_size;
+    file->fd = port::LockFile(std::move(*fd));
+    return file;
+  }
+  return make_error(TLC_NOT_STORED, "no free segment id was found");
+}
+
+Appender::FilePtr Appender::open_active(std::uint64_t id) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(id);
+    if (found != open_.end()) return found->second;
+  }
+  Result<port::Fd> fd = port::open_at(dir_, segment_name(id).c_str(), O_RDWR | O_NOFOLLOW);
+  if (!fd) return nullptr;
+  SegmentHeader header{};
+  const Result<std::size_t> got = port::pread_full(fd->get(), &header, sizeof header, 0);
+  if (!got || *got != sizeof header || !is_segment_header(header, id)) return nullptr;
+  auto file = std::make_shared<File>();
+  file->id = id;
+  file->full_size = header.full_size;
+  file->fd = port::LockFile(std::move(*fd));
+  const std::lock_guard lock(mutex_);
+  return open_.emplace(id, std::move(file)).first->second;
+}
+
+// The segment of a slot; a new one if the slot is empty.
+Appender::FilePtr Appender::take_slot(std::size_t slot) {
+  SharedWord& word = control_.header()->active[slot];
+  std::uint64_t id = word.load(std::memory_order_acquire);
+  if (id != 0) {
+    FilePtr file = open_active(id);
+    if (file == nullptr) forget(id, slot);
+    return file;
+  }
+  Result<FilePtr> made = create(control_.header()->segment_size.load());
+  if (!made) return nullptr;
+  if (!word.compare_exchange_strong(id, (*made)->id)) {  // another was faster: use that one
+    ::unlinkat(dir_, segment_name((*made)->id).c_str(), 0);
+    return open_active(id);
+  }
+  const std::lock_guard lock(mutex_);
+  open_[(*made)->id] = *made;
+  return *made;
+}
+
+void Appender::forget(std::uint64_t id, std::size_t slot) {
+  control_.header()->active[slot].compare_exchange_strong(id, 0);
+  const std::lock_guard lock(mutex_);
+  open_.erase(id);
+}
+
+bool Appender::seal(File& file, std::uint64_t size) {
+  const std::uint64_t at = align_up(size);
+  const SegmentFooter footer = make_segment_footer(file.id, at);
+  return port::pwrite_full(file.fd.get(), &footer, sizeof footer, static_cast<off_t>(at)).ok();
+}
+
+Result<Place> Appender::write(File& file, RecordImage& image, const trust::MacKey& store_key, std::uint64_t at,
+                              bool with_footer) {
+  image.seal(file.id, at, store_key);
+  std::vector<iovec> parts;
+  for (const auto& piece : image.pieces()) parts.push_back({const_cast<std::uint8_t*>(piece.data()), piece.size()});
+  SegmentFooter footer{};
+  if (with_footer) {
+    footer = make_segment_footer(file.id, at + image.length());
+    parts.push_back({&footer, sizeof footer});
+  }
+  TLC_STEP("append.begin");
+  if (Result<void> done = port::pwritev_full(file.fd.get(), parts, static_cast<off_t>(at)); !done)
+    return full_disk(std::move(done).error());
+  TLC_STEP("append.written");
+  if (durable_ && ::fdatasync(file.fd.get()) != 0) return full_disk(io_error(errno, "cannot sync a segment"));
+  return Place{file.id, at};
+}
+
+Result<Place> Appender::append_to_own(RecordImage& image, const trust::MacKey& store_key) {
+  const std::uint64_t size = kSegmentHeaderSize + image.length() + kSegmentFooterSize;
+  Result<FilePtr> file = create(size);
+  if (!file) return std::move(file).error();
+  Result<Place> place = write(**file, image, store_key, kSegmentHeaderSize, true);
+  if (!place) ::unlinkat(dir_, segment_name((*file)->id).c_str(), 0);
+  return place;
+}
+
+Result<Place> Appender::append(RecordImage& image, const trust::MacKey& store_key) {
+  const std::uint64_t full = control_.header()->segment_size.load();
+  if (image.length() > full / 8) return append_to_own(image, store_key);
+  const port::Deadline deadline = port::Deadline::after_ms(kWaitMs);
+  do {
+    bool disk_full = true;
+    for (std::size_t slot = 0; slot < kActiveSegments; ++slot) {
+      const FilePtr file = take_slot(slot);
+      if (file == nullptr) continue;
+      disk_full = false;
+      const std::optional<TailLock> tail = try_tail(file->mutex, file->fd.get());
+      if (!tail) continue;
+      const std::uint64_t size = open_end(file->fd.get(), file->id);
+      if (size == 0) {
+        forget(file->id, slot);
+        --slot;
+        if (deadline.passed()) break;
+        continue;
+      }
+      const std::uint64_t at = align_up(size);
+      if (at + image.length() + kSegmentFooterSize > file->full_size) {
+        (void)seal(*file, size);  // without a footer it is merely never appended to again
+        TLC_STEP("append.sealed");
+        forget(file->id, slot);
+        --slot;
+        if (deadline.passed()) break;
+        continue;
+      }
+      return write(*file, image, store_key, at, false);
+    }
+    if (disk_full) return make_error(TLC_NOT_STORED, "no segment can be made: the disk is full or the folder not writable");
+    ::usleep(200);
+  } while (!deadline.passed());
+  return make_error(TLC_NOT_STORED, "all segments were being written to for a second");
+}
+
+bool Appender::is_active(std::uint64_t id) const {
+  const auto& active = control_.header()->active;
+  return std::any_of(std::begin(active), std::end(active), [id](const SharedWord& word) { return word.load() == id; });
+}
+
+std::size_t Appender::seal_all() {
+  std::size_t sealed = 0;
+  for (std::size_t slot = 0; slot < kActiveSegments; ++slot) {
+    const std::uint64_t id = control_.header()->active[slot].load(std::memory_order_acquire);
+    if (id == 0) continue;
+    const FilePtr file = open_active(id);
+    if (file == nullptr) {
+      forget(id, slot);
+      continue;
+    }
+    const std::optional<TailLock> tail = try_tail(file->mutex, file->fd.get());
+    if (!tail) continue;
+    const std::uint64_t size = open_end(file->fd.get(), file->id);
+    if (size != 0) (void)seal(*file, size);
+    forget(id, slot);
+    ++sealed;
+  }
+  return sealed;
+}
+
+}  // namespace tlc::store

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "store/artifact.hpp"
+
+#include <sched.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "port/fork.hpp"
+
+namespace tlc::store {
+namespace {
+
+unsigned lane_of_this_thread(unsigned lanes) {
+  static std::atomic<unsigned> next{0};
+  thread_local const unsigned number = next.fetch_add(1, std::memory_order_relaxed);
+  return number % lanes;
+}
+
+void take(std::atomic<std::uint32_t>& held) {
+  for (unsigned tries = 0; held.exchange(1, std::memory_order_acquire) != 0; ++tries)
+    if (tries > 64) ::sched_yield();
+}
+
+}  // namespace
+
+class ArtifactTable::InLane {
+ public:
+  explicit InLane(ArtifactTable& table) : lane(table.lanes_[lane_of_this_thread(kLanes)]) { take(lane.held); }
+  InLane(const InLane&) = delete;
+  InLane& operator=(const InLane&) = delete;
+  ~InLane() { lane.held.store(0, std::memory_order_release); }
+
+  Lane& lane;
+};
+
+class ArtifactTable::Exclusive {
+ public:
+  explicit Exclusive(ArtifactTable& table) : table_(table) {
+    for (Lane& lane : table_.lanes_) take(lane.held);
+  }
+  Exclusive(const Exclusive&) = delete;
+  Exclusive& operator=(const Exclusive&) = delete;
+  ~Exclusive() {
+    for (Lane& lane : table_.lanes_) lane.held.store(0, std::memory_order_release);
+  }
+
+ private:
+  ArtifactTable& table_;
+};
+
+Body make_body(std::uint64_t size) {
+  return Body(static_cast<std::uint8_t*>(::operator new[](size, std::align_val_t{kAlignment})));
+}
+
+Result<std::unique_ptr<Artifact>> Artifact::from_segment(std::shared_ptr<Segment> segment, const RecordHeader& header,
+                                                         std::span<const std::uint8_t> body) {
+  std::unique_ptr<Artifact> artifact(new Artifact(header));
+  Result<RecordMeta> meta = parse_meta(header, body);
+  if (!meta) return std::move(meta).error();
+  artifact->meta_ = std::move(*meta);
+  artifact->segment_ = std::move(segment);
+  artifact->body_ = body;
+  return artifact;
+}
+
+Result<std::unique_ptr<Artifact>> Artifact::from_memory(const RecordHeader& header, Body body, Tier tier,
+                                                        std::shared_ptr<Segment> segment) {
+  std::unique_ptr<Artifact> artifact(new Artifact(header));
+  const std::span<const std::uint8_t> bytes(body.get(), header.body_length);
+  Result<RecordMeta> meta = parse_meta(header, bytes);
+  if (!meta) return std::move(meta).error();
+  artifact->meta_ = std::move(*meta);
+  artifact->memory_ = std::move(body);
+  artifact->segment_ = std::move(segment);
+  artifact->body_ = bytes;
+  artifact->tier_ = tier;
+  return artifact;
+}
+
+const MemberView* Artifact::find(std::string_view name) const {
+  for (const MemberView& member : meta_.members)
+    if (member.name == name) return &member;
+  return nullptr;
+}
+
+bool Artifact::read(std::size_t member, void* into) const {
+  const auto& data = meta_.members[member].data;
+  if (segment_ == nullptr) {
+    if (!data.empty()) std::memcpy(into, data.data(), data.size());
+    return true;
+  }
+  const auto at = static_cast<std::uint64_t>(data.data() - body_.data());
+  return data.empty() || segment_->read(header_.offset + kHeaderSize + at, into, data.size());
+}
+
+void Artifact::retain() {
+  if (fork_epoch_ != port::fork_epoch()) return;
+  const ArtifactTable::InLane in(*table_);
+  if (detached_) references_.fetch_add(1, std::memory_order_relaxed);
+  else ++in.lane.counts[id_];
+}
+
+void Artifact::release() {
+  if (fork_epoch_ != port::fork_epoch()) return;
+  bool last = false;
+  {
+    const ArtifactTable::InLane in(*table_);
+    if (detached_) last = references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    else --in.lane.counts[id_];
+  }
+  if (last) {
+    const std::shared_ptr<ArtifactTable> keep = table_;
+    keep->memory_bytes_.fetch_sub(memory_bytes(), std::memory_order_relaxed);
+    delete this;  // NOLINT: enrolled artifacts are owned by their references
+  }
+}
+
+ArtifactTable::~ArtifactTable() = default;
+
+void ArtifactTable::enroll(Artifact* artifact) {
+  artifact->table_ = shared_from_this();
+  artifact->fork_epoch_ = port::fork_epoch();
+  memory_bytes_.fetch_add(artifact->memory_bytes(), std::memory_order_relaxed);
+}
+
+Artifact* ArtifactTable::find(const trust::Digest& key, std::uint64_t change) {
+  const InLane in(*this);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return nullptr;
+  Artifact* artifact = found->second;
+  if (artifact->checked_.load(std::memory_order_relaxed) != change) return nullptr;
+  ++in.lane.counts[artifact->id_];
+  ++in.lane.hits[artifact->counter];
+  return artifact;
+}
+
+Artifact* ArtifactTable::find_at(const trust::Digest& key, std::uint64_t segment, std::uint64_t offset,
+                                 std::uint64_t sequence, std::uint64_t change) {
+  const InLane in(*this);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return nullptr;
+  Artifact* artifact = found->second;
+  const RecordHeader& header = artifact->header_;
+  if (header.segment != segment || header.offset != offset || header.sequence != sequence) return nullptr;
+  artifact->checked_.store(change, std::memory_order_relaxed);
+  ++in.lane.counts[artifact->id_];
+  ++in.lane.hits[artifact->counter];
+  return artifact;
+}
+
+Artifact* ArtifactTable::insert(std::unique_ptr<Artifact> artifact, std::uint64_t change) {
+  std::vector<std::unique_ptr<Artifact>> freed;
+  enroll(artifact.get());
+  const Exclusive all(*this);
+  Artifact*& place = entries_[artifact->key()];
+  Lane& lane = lanes_[0];
+  if (place != nullptr && place->header_.sequence == artifact->header_.sequence && place->tier_ == artifact->tier_) {
+    memory_bytes_.fetch_sub(artifact->memory_bytes(), std::memory_order_relaxed);
+    freed.push_back(std::move(artifact));
+    place->checked_.store(change, std::memory_order_relaxed);
+    ++lane.counts[place->id_];
+    return place;
+  }
+  if (place != nullptr) detach(place, freed);
+  if (free_ids_.empty()) {
+    free_ids_.push_back(ids_++);
+    for (Lane& each : lanes_) each.counts.push_back(0);
+  }
+  artifact->id_ = free_ids_.back();
+  free_ids_.pop_back();
+  artifact->checked_.store(change, std::memory_order_relaxed);
+  ++lane.counts[artifact->id_];
+  return place = artifact.release();
+}
+
+Artifact* ArtifactTable::adopt(std::unique_ptr<Artifact> artifact) {
+  enroll(artifact.get());
+  artifact->detached_ = true;
+  artifact->references_.store(1, std::memory_order_relaxed);
+  return artifact.release();
+}
+
+std::int64_t ArtifactTable::references(const Artifact& artifact) const {
+  std::int64_t sum = 0;
+  for (const Lane& lane : lanes_) sum += lane.counts[artifact.id_];
+  return sum;
+}
+
+// All lanes are held.
+void ArtifactTable::detach(Artifact* artifact, std::vector<std::unique_ptr<Artifact>>& freed) {
+  const std::int64_t held = references(*artifact);
+  for (Lane& lane : lanes_) lane.counts[artifact->id_] = 0;
+  free_ids_.push_back(artifact->id_);
+  artifact->detached_ = true;
+  artifact->references_.store(static_cast<std::uint64_t>(held), std::memory_order_release);
+  if (held != 0) return;
+  memory_bytes_.fetch_sub(artifact->memory_bytes(), std::memory_order_relaxed);
+  freed.emplace_back(artifact);
+}
+
+void ArtifactTable::drop(const trust::Digest& key) {
+  std::vector<std::unique_ptr<Artifact>> freed;  // freed after the lanes are let go
+  const Exclusive all(*this);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  detach(found->second, freed);
+  entries_.erase(found);
+}
+
+void ArtifactTable::drop_if(const std::function<bool(const Artifact&)>& wanted, bool unreferenced_only) {
+  std::vector<std::unique_ptr<Artifact>> freed;
+  const Exclusive all(*this);
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    Artifact* artifact = entry->second;
+    if (!wanted(*artifact) || (unreferenced_only && references(*artifact) != 0)) {
+      ++entry;
+      continue;
+    }
+    detach(artifact, freed);
+    entry = entries_.erase(entry);
+  }
+}
+
+std::vector<std::uint64_t> ArtifactTable::take_hits() {
+  const Exclusive all(*this);
+  std::vector<std::uint64_t> sums(lanes_[0].hits.size(), 0);
+  for (Lane& lane : lanes_)
+    for (std::size_t i = 0; i < lane.hits.size(); ++i) sums[i] += std::exchange(lane.hits[i], 0);
+  return sums;
+}
+
+void ArtifactTable::add_counter() {
+  const Exclusive all(*this);
+  for (Lane& lane : lanes_) lane.hits.push_back(0);
+}
+
+}  // namespace tlc::store

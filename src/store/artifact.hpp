@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// Artifact: one verified generation of a key, immutable; and ArtifactTable: those a process knows, with their references.
+//
+// A reference is the only pin there is: it keeps the segment's mapping (or the memory) alive, nothing else, in no file.
+//
+// Readers share no cache line. Each thread belongs to one of 16 lanes; a lane has a lock that only its own threads take,
+// and its own count for every artifact. The number of references is the sum over lanes, which may be taken only while all
+// lanes are held (Exclusive). When an artifact leaves the table, that sum moves into one atomic counter, and the last
+// release frees it. The idea is that of the Linux kernel's percpu_ref and of the big-reader lock.
+//
+// In a forked child the lanes may be held by threads that are no more: the child makes a new table, and references to
+// inherited artifacts are no longer counted (their memory is the child's copy, and ends with it).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "port/result.hpp"
+#include "store/record.hpp"
+#include "store/segment.hpp"
+#include "trust/digest.hpp"
+
+namespace tlc::store {
+
+class ArtifactTable;
+
+/// Memory for an artifact's body, aligned as members need it.
+struct FreeBody {
+  void operator()(std::uint8_t* body) const { ::operator delete[](body, std::align_val_t{kAlignment}); }
+};
+using Body = std::unique_ptr<std::uint8_t[], FreeBody>;
+[[nodiscard]] Body make_body(std::uint64_t size);
+
+/// Where an artifact was found. Values of TLC_TIER_*.
+enum class Tier : std::uint8_t { memory = TLC_TIER_MEMORY, store = TLC_TIER_STORE };
+
+class Artifact {
+ public:
+  /// Over the record at `offset` of a segment, whose header and body were checked.
+  static Result<std::unique_ptr<Artifact>> from_segment(std::shared_ptr<Segment> segment, const RecordHeader& header,
+                                                        std::span<const std::uint8_t> body);
+  /// Over a body of its own (64-byte aligned): what was read or is kept in memory.
+  static Result<std::unique_ptr<Artifact>> from_memory(const RecordHeader& header, Body body,
+                                                       Tier tier, std::shared_ptr<Segment> segment = nullptr);
+
+  [[nodiscard]] const trust::Digest& key() const { return header_.key; }
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(header_.kind); }
+  [[nodiscard]] const RecordHeader& header() const { return header_; }
+  [[nodiscard]] const RecordMeta& meta() const { return meta_; }
+  [[nodiscard]] const std::vector<MemberView>& members() const { return meta_.members; }
+  [[nodiscard]] Tier tier() const { return tier_; }
+  [[nodiscard]] std::uint64_t memory_bytes() const { return tier_ == Tier::memory ? header_.body_length : 0; }
+  [[nodiscard]] const std::shared_ptr<Segment>& segment() const { return segment_; }
+
+  /// The member of this name, or nullptr.
+  [[nodiscard]] const MemberView* find(std::string_view name) const;
+  /// Copies a member by pread where it is in a segment, else from memory. False if the file does not have it.
+  [[nodiscard]] bool read(std::size_t member, void* into) const;
+
+  void retain();
+  void release();
+
+  /// Recency: the slot in the control file, and the last minute this process stamped there.
+  std::uint32_t slot = 0;
+  std::atomic<std::uint32_t> stamped_minute{0};
+  /// Index of its namespace in the counters of the table's owner.
+  std::uint32_t counter = 0;
+
+ private:
+  friend class ArtifactTable;
+  explicit Artifact(const RecordHeader& header) : header_(header) {}
+
+  RecordHeader header_;
+  RecordMeta meta_;
+  std::shared_ptr<Segment> segment_;
+  Body memory_;
+  std::span<const std::uint8_t> body_;
+  Tier tier_ = Tier::store;
+
+  // Set by the table.
+  std::shared_ptr<ArtifactTable> table_;
+  std::uint64_t fork_epoch_ = 0;
+  std::uint32_t id_ = 0;                      // place in each lane's counts
+  bool detached_ = false;                     // under a lane's lock
+  std::atomic<std::uint64_t> references_{0};  // once detached
+  std::atomic<std::uint64_t> checked_{0};     // the store's change counter when it was last found current
+};
+
+class ArtifactTable : public std::enable_shared_from_this<ArtifactTable> {
+ public:
+  static std::shared_ptr<ArtifactTable> create() { return std::shared_ptr<ArtifactTable>(new ArtifactTable); }
+  ~ArtifactTable();
+
+  /// A new reference to the artifact of this key, if it was found current at this value of the change counter.
+  /// Counts a hit.
+  [[nodiscard]] Artifact* find(const trust::Digest& key, std::uint64_t change);
+  /// The same for the artifact at this place, which is hereby found current.
+  [[nodiscard]] Artifact* find_at(const trust::Digest& key, std::uint64_t segment, std::uint64_t offset,
+                                  std::uint64_t sequence, std::uint64_t change);
+  /// Takes an artifact in and gives a reference to it. An older generation of the key leaves the table; if the same one is
+  /// there already, that is used.
+  Artifact* insert(std::unique_ptr<Artifact> artifact, std::uint64_t change);
+  /// A reference to an artifact that is not to be found by others.
+  Artifact* adopt(std::unique_ptr<Artifact> artifact);
+  /// Takes the key's artifact out. Those who hold it keep it.
+  void drop(const trust::Digest& key);
+  /// Takes out all that the predicate wants and, if `unreferenced_only`, nobody holds.
+  void drop_if(const std::function<bool(const Artifact&)>& wanted, bool unreferenced_only);
+  /// Takes everything out.
+  void clear() {
+    drop_if([](const Artifact&) { return true; }, false);
+  }
+
+  /// Adds up and resets the hits counted since the last call, per counter index.
+  [[nodiscard]] std::vector<std::uint64_t> take_hits();
+  /// Room for one more counter index.
+  void add_counter();
+  [[nodiscard]] std::uint64_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class Artifact;
+  static constexpr unsigned kLanes = 16;
+
+  struct alignas(64) Lane {
+    std::atomic<std::uint32_t> held{0};
+    std::vector<std::int32_t> counts;
+    std::vector<std::uint64_t> hits;
+  };
+  class InLane;
+  class Exclusive;
+
+  ArtifactTable() = default;
+  void detach(Artifact* artifact, std::vector<std::unique_ptr<Artifact>>& freed);
+  std::int64_t references(const Artifact& artifact) const;
+  void enroll(Artifact* artifact);
+
+  std::array<Lane, kLanes> lanes_;
+  std::unordered_map<trust::Digest, Artifact*, trust::DigestHash> entries_;
+  std::vector<std::uint32_t> free_ids_;
+  std::uint32_t ids_ = 0;
+  std::atomic<std::uint64_t> memory_bytes_{0};
+};
+
+/// Owns one reference.
+class ArtifactRef {
+ public:
+  ArtifactRef() = default;
+  explicit ArtifactRef(Artifact* artifact) : artifact_(artifact) {}
+  ArtifactRef(ArtifactRef&& other) noexcept : artifact_(other.take()) {}
+  ArtifactRef& operator=(ArtifactRef&& other) noexcept {
+    if (this != &other) {
+      reset();
+      artifact_ = other.take();
+    }
+    return *this;
+  }
+  ~ArtifactRef() { reset(); }
+
+  explicit operator bool() const { return artifact_ != nullptr; }
+  [[nodiscard]] Artifact* get() const { return artifact_; }
+  Artifact* operator->() const { return artifact_; }
+  Artifact& operator*() const { return *artifact_; }
+  [[nodiscard]] Artifact* take() {
+    Artifact* artifact = artifact_;
+    artifact_ = nullptr;
+    return artifact;
+  }
+  [[nodiscard]] ArtifactRef copy() const {
+    if (artifact_ != nullptr) artifact_->retain();
+    return ArtifactRef(artifact_);
+  }
+  void reset() {
+    if (artifact_ != nullptr) artifact_->release();
+    artifact_ = nullptr;
+  }
+
+ private:
+  Artifact* artifact_ = nullptr;
+};
+
+}  // namespace tlc::store

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// get: from a digest to a verified artifact.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "port/clock.hpp"
+#include "store/store.hpp"
+
+namespace tlc::store {
+namespace {
+
+constexpr std::uint64_t kRebuildOnMissNs = 2'000'000;
+
+bool known_kind(std::uint8_t kind) {
+  return kind == static_cast<std::uint8_t>(Kind::artifact) || kind == static_cast<std::uint8_t>(Kind::link) ||
+         kind == static_cast<std::uint8_t>(Kind::failure);
+}
+
+bool agrees(const RecordHeader& header, const trust::Digest& key, const IndexRecord& record) {
+  return header.key == key && header.sequence == record.sequence && header.record_length == record.length &&
+         header.hash_lo == record.hash_lo && header.hash_hi == record.hash_hi && header.kind == record.kind;
+}
+
+}  // namespace
+
+void Store::touch(Artifact& artifact) {
+  const std::uint32_t minute = port::coarse_minutes();
+  if (artifact.stamped_minute.load(std::memory_order_relaxed) == minute) return;
+  artifact.stamped_minute.store(minute, std::memory_order_relaxed);
+  control_.stamp(artifact.slot, minute);
+}
+
+// Segments that were unlinked keep their blocks while they are mapped: let go of what nobody holds.
+void Store::drop_dead_segments() {
+  const std::uint64_t removed = control_.header()->removed_segments.load(std::memory_order_acquire);
+  if (seen_removed_.exchange(removed, std::memory_order_relaxed) == removed) return;
+  const std::vector<std::uint64_t> dead = segments_.unlinked();
+  if (dead.empty()) return;
+  table_->drop_if(
+      [&dead](const Artifact& artifact) {
+        return artifact.segment() != nullptr && std::find(dead.begin(), dead.end(), artifact.segment()->id()) != dead.end();
+      },
+      true);
+  segments_.sweep(false);
+}
+
+std::optional<IndexRecord> Store::record_of(const trust::Digest& key) {
+  IndexRecord record;
+  if (index_.get(key, record) != Lookup::hit || !intact(record, key)) return std::nullopt;
+  return record;
+}
+
+// An Error says why the record cannot be had: TLC_MISS (its segment is gone) or TLC_REJECTED.
+Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change) {
+  Result<std::shared_ptr<Segment>> opened = segments_.get(record.segment);
+  if (!opened) {
+    Error error = std::move(opened).error();
+    if (error.status != TLC_MISS) error.status = TLC_REJECTED;
+    return error;
+  }
+  const std::shared_ptr<Segment>& segment = *opened;
+  RecordHeader header{};
+  const std::span<const std::uint8_t> view = segment->view(record.offset, std::max<std::uint64_t>(record.length, kHeaderSize));
+  if (!view.empty()) std::memcpy(&header, view.data(), sizeof header);
+  else if (!segment->read(record.offset, &header, sizeof header))
+    return make_error(TLC_REJECTED, "the segment is cut short");
+  if (auto fault = check_header(header, record.segment, record.offset, id_)) return make_error(TLC_REJECTED, *fault);
+  if (!agrees(header, key, record)) return make_error(TLC_REJECTED, "the index points to another record");
+
+  Result<std::unique_ptr<Artifact>> made = make_error(TLC_REJECTED, "the segment is cut short");
+  if (!view.empty()) {
+    const auto body = view.subspan(kHeaderSize, header.body_length);
+    if (auto fault = check_body(header, body, user_key())) return make_error(TLC_REJECTED, *fault);
+    made = Artifact::from_segment(segment, header, body);
+  } else if (!segment->mapped()) {
+    Body body = make_body(header.body_length);
+    if (!segment->read(record.offset + kHeaderSize, body.get(), header.body_length)) return std::move(made).error();
+    if (auto fault = check_body(header, {body.get(), header.body_length}, user_key()))
+      return make_error(TLC_REJECTED, *fault);
+    made = Artifact::from_memory(header, std::move(body), Tier::store, segment);
+  }
+  if (!made) {
+    Error error = std::move(made).error();
+    error.status = TLC_REJECTED;
+    return error;
+  }
+  (*made)->slot = record.slot;
+  {
+    const std::lock_guard lock(tally_mutex_);
+    (*made)->counter = tally_for((*made)->meta().name_space);
+  }
+  count((*made)->meta().name_space, Counter::saved_us, header.compile_us);
+  return ArtifactRef(table_->insert(std::move(*made), change));
+}
+
+Found Store::get(const trust::Digest& key) {
+  if (control_.header()->removed_segments.load(std::memory_order_relaxed) !=
+      seen_removed_.load(std::memory_order_relaxed))
+    drop_dead_segments();
+  if (Artifact* known = get_known(key)) return {Outcome::hit, ArtifactRef(known), {}, 0};
+  Found found;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const std::uint64_t change = control_.header()->change.load(std::memory_order_acquire);
+    IndexRecord record;
+    const Lookup outcome = index_.get(key, record);
+    if (outcome != Lookup::hit) {
+      if (control_.header()->rebuild.load(std::memory_order_relaxed) == 0 || read_only()) break;
+      (void)rebuild_some(kRebuildOnMissNs);
+      continue;
+    }
+    if (!intact(record, key)) {
+      found.outcome = Outcome::rejected;
+      found.reason = "the index record is damaged";
+      found.sequence = record.sequence;
+      break;
+    }
+    if (!known_kind(record.kind)) break;
+    if (Artifact* artifact = table_->find_at(key, record.segment, record.offset, record.sequence, change)) {
+      touch(*artifact);
+      return {Outcome::hit, ArtifactRef(artifact), {}, 0};
+    }
+    Result<ArtifactRef> loaded = load_record(key, record, change);
+    if (loaded) {
+      touch(**loaded);
+      count((*loaded)->meta().name_space, Counter::hits);
+      limit_mappings();
+      return {Outcome::hit, std::move(*loaded), {}, 0};
+    }
+    found.sequence = record.sequence;
+    if (loaded.error().status == TLC_MISS) continue;  // evicted between the two steps, perhaps published again
+    found.outcome = Outcome::rejected;
+    found.reason = loaded.error().message;
+    break;
+  }
+  return found;
+}
+
+// What nobody holds may stay mapped up to an eighth of the limit. Looked at again only when another segment was mapped.
+void Store::limit_mappings() {
+  const std::uint64_t opened = segments_.opened_bytes();
+  if (opened <= limit() / 8 || opened == trimmed_to_.load(std::memory_order_relaxed)) return;
+  table_->drop_if([](const Artifact& artifact) { return artifact.segment() != nullptr; }, true);
+  segments_.sweep(true);
+  trimmed_to_.store(segments_.opened_bytes(), std::memory_order_relaxed);
+}
+
+}  // namespace tlc::store

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// The index from the segments: after it was damaged, lost, or the control file with it.
+//
+// Nobody waits for it. An empty index is current at once; whoever opens the store, misses or publishes indexes a few
+// segments, one process at a time (the maintenance lock). What is not indexed yet is a miss. Segments are taken in order of
+// id; control's rebuild_segment says how far it came, so that the next process goes on where a killed one stopped.
+//
+// Of a key's records the one with the highest sequence counts, a tombstone too: it stays in the index as such until the
+// end of the rebuild, so that an older record met later does not bring the key back.
+#include <algorithm>
+#include <utility>
+
+#include "port/clock.hpp"
+#include "port/step.hpp"
+#include "store/format.hpp"
+#include "store/store.hpp"
+
+namespace tlc::store {
+namespace {
+
+constexpr std::size_t kBatch = 256;
+
+bool is_cleared(const Config& config, const RecordHeader& header) {
+  return std::any_of(config.clears.begin(), config.clears.end(), [&](const auto& clear) {
+    return header.sequence <= clear.second && (clear.first == "*" || namespace_id(clear.first) == header.namespace_id);
+  });
+}
+
+}  // namespace
+
+Result<void> Store::index_batch(std::span<const RecordHeader> batch, const Config& config) {
+  return index_.update([&](IndexWriter& index) -> Result<void> {
+    for (const RecordHeader& header : batch) {
+      control_.raise_sequence(header.sequence);
+      if (is_cleared(config, header)) continue;
+      IndexRecord old;
+      Result<Lookup> got = index.get(header.key, old);
+      if (!got) return std::move(got).error();
+      if (*got == Lookup::hit && intact(old, header.key) && old.sequence >= header.sequence) continue;
+      Result<bool> put = index.put(header.key, make_index_record(header, control_.take_slot()));
+      if (!put) return std::move(put).error();
+    }
+    return {};
+  });
+}
+
+// True if the whole segment was done.
+Result<bool> Store::index_segment(std::uint64_t id, std::uint64_t until_ns) {
+  Result<std::shared_ptr<Segment>> segment = Segment::open(segments_dir_.get(), id);
+  if (!segment) return true;  // evicted, or of no use
+  const Config config = current_config();
+  std::vector<RecordHeader> batch;
+  Result<void> done;
+  bool in_time = true;
+  const auto flush = [&] {
+    done = index_batch(batch, config);
+    if (done && !batch.empty()) rebuild_offset_ = batch.back().offset + batch.back().record_length;
+    batch.clear();
+    TLC_STEP("rebuild.batch");
+    in_time = port::monotonic_ns() < until_ns;
+    return done.ok() && in_time;
+  };
+  (*segment)->for_each(rebuild_id_ == id ? rebuild_offset_ : 0, id_, [&](const RecordHeader& header) {
+    batch.push_back(header);
+    return batch.size() < kBatch || flush();
+  });
+  if (done && in_time && !batch.empty()) flush();
+  if (!done) return std::move(done).error();
+  return in_time || batch.empty();
+}
+
+Result<void> Store::forget_tombstones() {
+  std::vector<trust::Digest> keys;
+  const Lookup outcome = index_.for_each([&](const trust::Digest& key, const IndexRecord& record) {
+    if (record.kind == static_cast<std::uint8_t>(Kind::tombstone)) keys.push_back(key);
+    return true;
+  });
+  if (outcome != Lookup::hit) return make_error(TLC_E_BUSY, "the index could not be read through");
+  for (std::size_t at = 0; at < keys.size(); at += kBatch) {
+    Result<void> done = index_.update([&](IndexWriter& index) -> Result<void> {
+      for (std::size_t i = at; i < std::min(at + kBatch, keys.size()); ++i) {
+        IndexRecord record;
+        Result<Lookup> got = index.get(keys[i], record);
+        if (!got) return std::move(got).error();
+        if (*got != Lookup::hit || record.kind != static_cast<std::uint8_t>(Kind::tombstone)) continue;
+        if (Result<bool> gone = index.remove(keys[i]); !gone) return std::move(gone).error();
+      }
+      return {};
+    });
+    if (!done) return done;
+  }
+  return {};
+}
+
+bool Store::rebuild_some(std::uint64_t budget_ns) {
+  ControlHeader* header = control_.header();
+  if (header->rebuild.load(std::memory_order_acquire) == 0 || read_only()) return true;
+  Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::already());
+  if (!held) return false;
+  const std::uint64_t until = port::monotonic_ns() + budget_ns;
+  Result<std::vector<std::uint64_t>> ids = list_segments(segments_dir_.get());
+  if (!ids) return false;
+  if (!ids->empty()) Appender::raise_next_segment(control_, ids->back());
+  for (const std::uint64_t id : *ids) {
+    if (id < header->rebuild_segment.load()) continue;
+    Result<bool> whole = index_segment(id, until);
+    rebuild_id_ = id;
+    if (!whole || !*whole) return false;
+    rebuild_offset_ = 0;
+    header->rebuild_segment.store(id + 1);
+    if (port::monotonic_ns() >= until && id != ids->back()) return false;
+  }
+  if (!forget_tombstones()) return false;
+  header->rebuild.store(0, std::memory_order_release);
+  header->change.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+}  // namespace tlc::store
