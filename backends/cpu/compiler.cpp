@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// Finding the compiler, taking it apart, and naming it by its content.
+//
+// What is remembered about a driver, one fact a line:
+//
+//   clang 0|1      machine TEXT      version TEXT      program PATH-OR-NAME      library PATH
+#include "cpu/compiler.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "cpu/failure.hpp"
+
+namespace tlcb::cpu {
+namespace {
+
+constexpr std::chrono::seconds kQueryLimit{30};
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    out.emplace_back(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return out;
+}
+
+std::string base_name(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+std::string env_or_empty(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value != nullptr ? value : "";
+}
+
+bool is_file(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+SpawnResult query(const std::string& program, std::vector<std::string> args, const std::string& extra_env = {}) {
+  SpawnRequest request;
+  request.program = program;
+  request.args = std::move(args);
+  request.env = environment("/tmp");
+  request.folder = "/";
+  if (!extra_env.empty()) request.env.push_back(extra_env);
+  request.timeout = kQueryLimit;
+  return spawn(request);
+}
+
+/// First line of what a driver answers to a question; throws when it cannot be run.
+std::string ask(const std::string& driver, const std::string& question) {
+  const SpawnResult result = query(driver, {question});
+  if (!result.success() && result.ended != Ended::lost) {
+    throw Failure(TLC_E_UNAVAILABLE,
+                  "the compiler " + driver + " cannot be used: asked for " + question + ", it " + result.describe());
+  }
+  const auto lines = lines_of(result.output);
+  return lines.empty() ? std::string() : lines.front();
+}
+
+/// Whether the file is an ELF program that the dynamic loader starts; a script is not, and must not
+/// be run to find out.
+bool has_interpreter(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  Elf64_Ehdr header{};
+  bool found = false;
+  if (::pread(fd, &header, sizeof header, 0) == static_cast<ssize_t>(sizeof header) &&
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(Elf64_Phdr)) {
+    for (std::uint64_t i = 0; i < header.e_phnum && !found; ++i) {
+      Elf64_Phdr segment{};
+      const auto at = static_cast<off_t>(header.e_phoff + i * sizeof segment);
+      if (::pread(fd, &segment, sizeof segment, at) != static_cast<ssize_t>(sizeof segment)) break;
+      found = segment.p_type == PT_INTERP;
+    }
+  }
+  ::close(fd);
+  return found;
+}
+
+/// Parts of libc: the key has them already, as what the code runs with (`tlc.host`).
+bool is_libc(const std::string& name) {
+  constexpr std::array<std::string_view, 7> kParts = {"libc.so",  "libm.so",  "libdl.so",  "libpthread.so",
+                                                      "librt.so", "ld-linux", "linux-vdso"};
+  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return name.starts_with(part); });
+}
+
+/// The shared libraries a program is made of: much of clang is libLLVM, much of `as` libopcodes.
+void add_libraries(const std::string& program, std::set<std::string>& into) {
+  if (!has_interpreter(program)) return;
+  const SpawnResult result = query(program, {}, "LD_TRACE_LOADED_OBJECTS=1");
+  for (const std::string& line : lines_of(result.output)) {
+    const std::size_t arrow = line.find(" => /");
+    if (arrow == std::string::npos) continue;
+    const std::size_t end = line.find(" (", arrow);
+    const std::string path = line.substr(arrow + 4, end - arrow - 4);
+    if (!is_libc(base_name(path)) && is_file(path)) into.insert(path);
+  }
+}
+
+std::vector<std::string> program_names(bool clang, Language language, const Options& options) {
+  std::vector<std::string> names;
+  if (!clang) {
+    names = {language == Language::c ? "cc1" : "cc1plus", "as", "collect2"};
+    if (options.lto) names.insert(names.end(), {"lto1", "lto-wrapper", "liblto_plugin.so"});
+  }
+  names.push_back(options.linker.empty() ? "ld" : "ld." + options.linker);
+  return names;
+}
+
+/// A macro's value in the output of -dM; empty if it is not there.
+std::string macro(const std::vector<std::string>& lines, const std::string& name) {
+  const std::string start = "#define " + name + " ";
+  for (const std::string& line : lines) {
+    if (line.starts_with(start)) return line.substr(start.size());
+  }
+  return {};
+}
+
+std::string unquoted(std::string text) {
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
+    text = text.substr(1, text.size() - 2);
+  }
+  return text;
+}
+
+/// Takes a driver apart by running it.
+Compiler examine(const std::string& driver, Language language, const Options& options) {
+  Compiler found;
+  found.path = driver;
+  const SpawnResult macros = query(driver, {"-dM", "-E", "-x", language == Language::c ? "c" : "c++", "-"});
+  const auto lines = lines_of(macros.output);
+  if (macro(lines, "__GNUC__").empty()) {
+    throw Failure(TLC_E_UNAVAILABLE, "the compiler " + driver + " cannot be used: it is neither gcc nor clang, or it " +
+                                         macros.describe());
+  }
+  found.clang = !macro(lines, "__clang__").empty();
+  found.version = (found.clang ? "" : "gcc ") + unquoted(macro(lines, "__VERSION__"));
+  found.machine = ask(driver, "-dumpmachine");
+  std::set<std::string> libraries;
+  add_libraries(driver, libraries);
+  for (const std::string& name : program_names(found.clang, language, options)) {
+    std::string program = name.front() == 'l' && name.ends_with(".so") ? ask(driver, "-print-file-name=" + name)
+                                                                       : ask(driver, "-print-prog-name=" + name);
+    // The answer is the bare name when the program is to be looked for in PATH.
+    const std::string path = program.starts_with("/") ? program : find_program(program);
+    if (!path.empty()) add_libraries(path, libraries);
+    found.programs.push_back(std::move(program));
+  }
+  found.libraries.assign(libraries.begin(), libraries.end());
+  return found;
+}
+
+std::string to_memo(const Compiler& compiler) {
+  std::string text = std::string("clang ") + (compiler.clang ? "1" : "0") + "\nmachine " + compiler.machine +
+                     "\nversion " + compiler.version + "\n";
+  for (const std::string& path : compiler.programs) text += "program " + path + "\n";
+  for (const std::string& path : compiler.libraries) text += "library " + path + "\n";
+  return text;
+}
+
+/// False when the text is not one of ours, or a file it names is gone.
+bool from_memo(std::string_view text, Compiler& compiler) {
+  for (const std::string& line : lines_of(text)) {
+    const std::size_t space = line.find(' ');
+    if (space == std::string::npos) return false;
+    const std::string name = line.substr(0, space);
+    std::string value = line.substr(space + 1);
+    if (name == "clang") {
+      compiler.clang = value == "1";
+    } else if (name == "machine") {
+      compiler.machine = std::move(value);
+    } else if (name == "version") {
+      compiler.version = std::move(value);
+    } else if (name == "program" || name == "library") {
+      if (value.starts_with("/") && !is_file(value)) return false;
+      (name == "program" ? compiler.programs : compiler.libraries).push_back(std::move(value));
+    } else {
+      return false;
+    }
+  }
+  return !compiler.programs.empty();
+}
+
+std::string file_identity(Host host, tlc_call* call, const std::string& path) {
+  std::array<std::uint8_t, TLC_DIGEST_SIZE> digest{};
+  tlc_error error{};
+  error.struct_size = TLC_SIZEOF(tlc_error, message);
+  const tlc_status status = host->file_identity(call, text(path), digest.data(), &error);
+  if (status != TLC_OK) {
+    throw Failure(status, "the compiler's part " + path + " cannot be read: " + error.message, error.sys_errno);
+  }
+  constexpr const char* kHex = "0123456789abcdef";
+  std::string hex;
+  for (const std::uint8_t byte : digest) {
+    hex += kHex[byte >> 4];
+    hex += kHex[byte & 15];
+  }
+  return hex;
+}
+
+}  // namespace
+
+std::vector<std::string> environment(const std::string& temp) {
+  std::vector<std::string> env = {"LC_ALL=C", "TMPDIR=" + temp};
+  for (const char* name : {"PATH", "HOME", "LD_LIBRARY_PATH"}) {
+    const std::string value = env_or_empty(name);
+    if (!value.empty()) env.push_back(std::string(name) + "=" + value);
+  }
+  return env;
+}
+
+std::string find_driver(const std::string& wanted, Language language) {
+  const bool c = language == Language::c;
+  const char* variable = c ? "TLC_CC" : "TLC_CXX";
+  std::vector<std::string> names;
+  if (!wanted.empty()) {
+    names = {wanted};
+  } else if (const std::string chosen = env_or_empty(variable); !chosen.empty()) {
+    names = {chosen};
+  } else if (c) {
+    names = {"cc", "gcc", "clang"};
+  } else {
+    names = {"c++", "g++", "clang++"};
+  }
+  std::string tried;
+  for (const std::string& name : names) {
+    if (std::string path = find_program(name); !path.empty()) return path;
+    tried += (tried.empty() ? "" : ", ") + name;
+  }
+  throw Failure(TLC_E_UNAVAILABLE, std::string("no ") + (c ? "C" : "C++") + " compiler was found (tried " + tried +
+                                       "); install one (gcc or clang), or name one by the field 'compiler' or by " +
+                                       variable + " as an absolute path or a program in PATH");
+}
+
+Compiler find_compiler(Host host, tlc_call* call, const std::string& wanted, Language language,
+                       const Options& options) {
+  const std::string driver = find_driver(wanted, language);
+  std::string key = "cpu.compiler.1";
+  const std::vector<std::string> parts = {
+      file_identity(host, call, driver), driver,         language == Language::c ? "c" : "c++",
+      options.lto ? "lto" : "",          options.linker, env_or_empty("PATH"),
+      env_or_empty("LD_LIBRARY_PATH")};
+  for (const std::string& part : parts) key += '\0' + part;
+
+  std::string memo;
+  Compiler found;
+  found.path = driver;
+  if (host.recall(call, key, memo) && from_memo(memo, found)) return found;
+  found = examine(driver, language, options);
+  host.remember(call, key, to_memo(found));
+  return found;
+}
+
+std::string identity(Host host, tlc_call* call, const Compiler& compiler, Language language) {
+  // No path and no version text: the same files elsewhere are the same compiler. clang is C or C++
+  // by the name it is run under.
+  const bool as_cxx = compiler.clang && base_name(compiler.path).find("++") != std::string::npos;
+  std::vector<std::string> files = {"driver " + file_identity(host, call, compiler.path)};
+  for (const std::string& program : compiler.programs) {
+    const std::string path = program.starts_with("/") ? program : find_program(program);
+    files.push_back("program " + base_name(program) + " " + (path.empty() ? "none" : file_identity(host, call, path)));
+  }
+  for (const std::string& library : compiler.libraries) {
+    files.push_back("library " + base_name(library) + " " + file_identity(host, call, library));
+  }
+  std::sort(files.begin(), files.end());
+  std::string out =
+      "cpu 1\n" + compiler.machine + "\n" + (language == Language::c ? "c" : "c++") + (as_cxx ? " ++" : "") + "\n";
+  for (const std::string& file : files) out += file + "\n";
+  return out;
+}
+
+}  // namespace tlcb::cpu
