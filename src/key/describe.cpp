@@ -106,9 +106,7 @@ std::string render(const Item& item) {
     case Type::f64:
       return render_f64(read_f64(item.payload));
     case Type::text:
-      return "\"" +
-             escaped({reinterpret_cast<const char*>(item.payload.data()), item.payload.size()}) +
-             "\"";
+      return "\"" + escaped({reinterpret_cast<const char*>(item.payload.data()), item.payload.size()}) + "\"";
     case Type::bytes:
       return "0x" + hex(item.payload);
     case Type::digest:

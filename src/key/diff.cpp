@@ -59,9 +59,7 @@ class Differ {
     out_.push_back({std::move(path), Change::removed, render(was), {}});
   }
 
-  void added(const Item& now, std::string path) {
-    out_.push_back({std::move(path), Change::added, {}, render(now)});
-  }
+  void added(const Item& now, std::string path) { out_.push_back({std::move(path), Change::added, {}, render(now)}); }
 
   void changed(const Item& was, const Item& now, std::string path) {
     if (equal(was, now)) return;
@@ -107,9 +105,8 @@ class Differ {
     std::vector<std::uint16_t> length((a.size() + 1) * width, 0);  // of the rest, from (i, j)
     for (std::size_t i = a.size(); i-- > 0;) {
       for (std::size_t j = b.size(); j-- > 0;) {
-        length[i * width + j] =
-            equal(a[i], b[j]) ? static_cast<std::uint16_t>(length[(i + 1) * width + j + 1] + 1)
-                              : std::max(length[(i + 1) * width + j], length[i * width + j + 1]);
+        length[i * width + j] = equal(a[i], b[j]) ? static_cast<std::uint16_t>(length[(i + 1) * width + j + 1] + 1)
+                                                  : std::max(length[(i + 1) * width + j], length[i * width + j + 1]);
       }
     }
     std::size_t i = 0;
@@ -117,8 +114,7 @@ class Differ {
     std::size_t from_i = 0;
     std::size_t from_j = 0;
     const auto flush = [&] {
-      replaced(a.subspan(from_i, i - from_i), b.subspan(from_j, j - from_j), at + from_i,
-               at + from_j, path);
+      replaced(a.subspan(from_i, i - from_i), b.subspan(from_j, j - from_j), at + from_i, at + from_j, path);
     };
     while (i < a.size() && j < b.size()) {
       if (equal(a[i], b[j])) {
@@ -210,8 +206,7 @@ std::size_t distance_named(Head a, Head b, std::size_t depth, bool& malformed) {
 
 }  // namespace
 
-Result<std::vector<Difference>> diff(std::span<const std::uint8_t> was,
-                                     std::span<const std::uint8_t> now) {
+Result<std::vector<Difference>> diff(std::span<const std::uint8_t> was, std::span<const std::uint8_t> now) {
   for (const auto encoding : {was, now}) {
     if (auto key = Key::decode(encoding); !key) return key.error();
   }
@@ -222,8 +217,7 @@ Result<std::vector<Difference>> diff(std::span<const std::uint8_t> was,
 
 std::size_t distance(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
   bool malformed = false;
-  const std::size_t count =
-      distance_named(Head(Items(a, true)), Head(Items(b, true)), 0, malformed);
+  const std::size_t count = distance_named(Head(Items(a, true)), Head(Items(b, true)), 0, malformed);
   return malformed ? SIZE_MAX : count;
 }
 

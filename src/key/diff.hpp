@@ -30,7 +30,6 @@ struct Difference {
 
 /// How many fields, entries and elements differ, estimated in one pass and without memory. 0 only
 /// if equal; SIZE_MAX if either is no encoding.
-[[nodiscard]] std::size_t distance(std::span<const std::uint8_t> a,
-                                   std::span<const std::uint8_t> b);
+[[nodiscard]] std::size_t distance(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b);
 
 }  // namespace tlc::key

@@ -43,21 +43,19 @@ std::string quoted(std::string_view name) {
 }
 
 bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '_' || c == '/' || c == '+' || c == '-';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+         c == '/' || c == '+' || c == '-';
 }
 
 Result<void> check_word(std::string_view what, std::string_view word, std::size_t limit) {
   if (word.empty() || word.size() > limit) {
-    return make_error(TLC_E_INVALID, "the " + std::string(what) + " has " +
-                                         std::to_string(word.size()) + " bytes; give it 1 to " +
-                                         std::to_string(limit));
+    return make_error(TLC_E_INVALID, "the " + std::string(what) + " has " + std::to_string(word.size()) +
+                                         " bytes; give it 1 to " + std::to_string(limit));
   }
   const auto bad = std::find_if_not(word.begin(), word.end(), is_word_char);
   if (bad != word.end()) {
     return make_error(TLC_E_INVALID, "the " + std::string(what) + " has a character outside " +
-                                         "[A-Za-z0-9._/+-] at byte " +
-                                         std::to_string(bad - word.begin()));
+                                         "[A-Za-z0-9._/+-] at byte " + std::to_string(bad - word.begin()));
   }
   return {};
 }
@@ -66,14 +64,13 @@ Result<void> check_word(std::string_view what, std::string_view word, std::size_
 
 Result<void> check_name(std::string_view name, bool top_level, Origin origin) {
   if (name.empty() || name.size() > kMaxName) {
-    return make_error(TLC_E_INVALID, "a field's name has " + std::to_string(name.size()) +
-                                         " bytes; give it 1 to " + std::to_string(kMaxName));
+    return make_error(TLC_E_INVALID, "a field's name has " + std::to_string(name.size()) + " bytes; give it 1 to " +
+                                         std::to_string(kMaxName));
   }
   if (!is_utf8(name)) return make_error(TLC_E_INVALID, "a field's name is not valid UTF-8");
   if (top_level && origin == Origin::user && is_reserved(name)) {
     return make_error(TLC_E_INVALID,
-                      "the field name " + quoted(name) +
-                          " is reserved: names that begin \"tlc.\" are the library's");
+                      "the field name " + quoted(name) + " is reserved: names that begin \"tlc.\" are the library's");
   }
   return {};
 }
@@ -82,8 +79,7 @@ Result<void> check_namespace(std::string_view name, Origin origin) {
   if (auto r = check_word("namespace", name, kMaxNamespace); !r) return r;
   if (origin == Origin::user && is_reserved(name)) {
     return make_error(TLC_E_INVALID,
-                      "the namespace " + quoted(name) +
-                          " is reserved: names that begin \"tlc.\" are the library's");
+                      "the namespace " + quoted(name) + " is reserved: names that begin \"tlc.\" are the library's");
   }
   return {};
 }
@@ -140,8 +136,7 @@ bool Builder::begin_entry(std::string_view name) {
   Open& open = open_[depth_];
   if (open.type == Type::list) {
     if (!name.empty()) {
-      return refuse(TLC_E_INVALID, "the element " + path(name) +
-                                       " of a list has a name; give elements an empty name");
+      return refuse(TLC_E_INVALID, "the element " + path(name) + " of a list has a name; give elements an empty name");
     }
     return true;
   }
@@ -165,8 +160,7 @@ bool Builder::begin_entry(std::string_view name) {
 bool Builder::begin_library_entry(std::string_view name) {
   if (failed_) return false;
   if (depth_ != 0) {
-    return refuse(TLC_E_INVALID,
-                  "the field " + quoted(name) + " is set inside an open list or map");
+    return refuse(TLC_E_INVALID, "the field " + quoted(name) + " is set inside an open list or map");
   }
   const Origin origin = origin_;
   origin_ = Origin::library;
@@ -201,8 +195,7 @@ bool Builder::put_leaf(Type type, const void* payload, std::size_t size, Flags f
   return fits();
 }
 
-bool Builder::put_string(Type type, const void* data, std::size_t size, std::size_t limit,
-                         Flags flags) {
+bool Builder::put_string(Type type, const void* data, std::size_t size, std::size_t limit, Flags flags) {
   if (size > limit || (flags & kDigestOnly) != 0) {
     put_hashed(type, data, size);
   } else {
@@ -214,8 +207,7 @@ bool Builder::put_string(Type type, const void* data, std::size_t size, std::siz
   return fits();
 }
 
-bool Builder::put_magnitude(std::string_view name, std::uint8_t sign, std::uint64_t magnitude,
-                            Flags flags) {
+bool Builder::put_magnitude(std::string_view name, std::uint8_t sign, std::uint64_t magnitude, Flags flags) {
   if (!begin_entry(name)) return false;
   std::array<std::uint8_t, 9> payload{};
   const auto size = static_cast<std::size_t>((std::bit_width(magnitude) + 7) / 8);
@@ -255,17 +247,14 @@ bool Builder::add_f64(std::string_view name, double value, Flags flags) {
 bool Builder::add_text(std::string_view name, std::string_view value, Flags flags) {
   if (!begin_entry(name)) return false;
   if ((flags & kCheckedText) == 0 && !is_utf8(value)) {
-    return refuse(TLC_E_INVALID,
-                  "the text of field " + path(name) + " is not valid UTF-8; give it as bytes");
+    return refuse(TLC_E_INVALID, "the text of field " + path(name) + " is not valid UTF-8; give it as bytes");
   }
   const bool library = depth_ == 0 && is_reserved(name);
-  return put_string(Type::text, value.data(), value.size(), library ? kInlineReserved : kInlineLeaf,
-                    flags);
+  return put_string(Type::text, value.data(), value.size(), library ? kInlineReserved : kInlineLeaf, flags);
 }
 
 bool Builder::add_bytes(std::string_view name, std::span<const std::uint8_t> value, Flags flags) {
-  return begin_entry(name) &&
-         put_string(Type::bytes, value.data(), value.size(), kInlineLeaf, flags);
+  return begin_entry(name) && put_string(Type::bytes, value.data(), value.size(), kInlineLeaf, flags);
 }
 
 bool Builder::add_digest(std::string_view name, const trust::Digest& value, Flags flags) {
@@ -284,8 +273,8 @@ bool Builder::begin_container(std::string_view name, Type type, Flags flags) {
   const std::size_t entry = buffer_.size();
   if (!begin_entry(name)) return false;
   if (depth_ == kMaxDepth) {
-    return refuse(TLC_E_INVALID, "the field " + path(name) + " is nested deeper than " +
-                                     std::to_string(kMaxDepth) + " lists and maps");
+    return refuse(TLC_E_INVALID, "the field " + path(name) + " is nested deeper than " + std::to_string(kMaxDepth) +
+                                     " lists and maps");
   }
   buffer_.push_back(static_cast<std::uint8_t>(type));
   put_le(buffer_, 0, 4);  // the payload's length: end() knows it
@@ -313,10 +302,8 @@ bool Builder::sort_entries(const Open& open) {
   std::vector<std::uint8_t> sorted;
   sorted.reserve(buffer_.size() - open.payload);
   for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0 && spans[i - 1].prefix == spans[i].prefix &&
-        name_at(spans[i - 1].begin) == name_at(spans[i].begin)) {
-      return refuse(TLC_E_INVALID, "the field " + path(name_at(spans[i].begin)) +
-                                       " is given twice; give each once");
+    if (i > 0 && spans[i - 1].prefix == spans[i].prefix && name_at(spans[i - 1].begin) == name_at(spans[i].begin)) {
+      return refuse(TLC_E_INVALID, "the field " + path(name_at(spans[i].begin)) + " is given twice; give each once");
     }
     const std::uint8_t* bytes = buffer_.data();
     sorted.insert(sorted.end(), bytes + spans[i].begin, bytes + spans[i].end);
@@ -391,8 +378,7 @@ bool Builder::set_namespace(std::string_view name) {
   if (auto r = check_namespace(name, origin_); !r) {
     return refuse(r.error().status, r.error().message);
   }
-  return begin_library_entry(kFieldNamespace) &&
-         put_string(Type::text, name.data(), name.size(), kInlineReserved, 0);
+  return begin_library_entry(kFieldNamespace) && put_string(Type::text, name.data(), name.size(), kInlineReserved, 0);
 }
 
 bool Builder::set_target(std::string_view target) {
@@ -411,15 +397,13 @@ bool Builder::set_target(std::string_view target) {
 }
 
 bool Builder::put_target(std::string_view text) {
-  return begin_library_entry(kFieldTarget) &&
-         put_string(Type::text, text.data(), text.size(), kInlineReserved, 0);
+  return begin_library_entry(kFieldTarget) && put_string(Type::text, text.data(), text.size(), kInlineReserved, 0);
 }
 
 bool Builder::set_engine(std::string_view engine) {
   if (failed_) return false;
   if (auto r = check_engine(engine); !r) return refuse(r.error().status, r.error().message);
-  return begin_library_entry(kFieldEngine) &&
-         put_string(Type::text, engine.data(), engine.size(), kInlineReserved, 0);
+  return begin_library_entry(kFieldEngine) && put_string(Type::text, engine.data(), engine.size(), kInlineReserved, 0);
 }
 
 bool Builder::set_toolchain(std::span<const std::uint8_t> identity) {
@@ -433,15 +417,13 @@ bool Builder::set_toolchain(std::span<const std::uint8_t> identity) {
          put_string(Type::bytes, identity.data(), identity.size(), kInlineLeaf, 0);
 }
 
-bool Builder::set_toolchain(std::span<const std::uint8_t> identity,
-                            std::span<const std::uint8_t> declared) {
+bool Builder::set_toolchain(std::span<const std::uint8_t> identity, std::span<const std::uint8_t> declared) {
   if (failed_) return false;
   if (identity.empty() || declared.empty()) return set_toolchain({});
   if (depth_ != 0) return begin_library_entry(kFieldToolchain);
   const Origin origin = origin_;
   origin_ = Origin::library;
-  const bool ok =
-      begin_list(kFieldToolchain) && add_bytes({}, identity) && add_bytes({}, declared) && end();
+  const bool ok = begin_list(kFieldToolchain) && add_bytes({}, identity) && add_bytes({}, declared) && end();
   origin_ = origin;
   return ok;
 }
@@ -455,14 +437,12 @@ bool Builder::set_host(std::string_view host) {
   if (host.empty() || !is_utf8(host)) {
     return refuse(TLC_E_INVALID, "the host is empty or not valid UTF-8");
   }
-  return begin_library_entry(kFieldHost) &&
-         put_string(Type::text, host.data(), host.size(), kInlineReserved, 0);
+  return begin_library_entry(kFieldHost) && put_string(Type::text, host.data(), host.size(), kInlineReserved, 0);
 }
 
 Result<Key> Builder::finish() {
   if (!failed_ && depth_ != 0) {
-    refuse(TLC_E_INVALID,
-           "the field " + quoted(open_path()) + " is still open; end every list and map");
+    refuse(TLC_E_INVALID, "the field " + quoted(open_path()) + " is still open; end every list and map");
   }
   if (!failed_ && !open_[0].sorted) sort_entries(open_[0]);
   if (failed_) return error_;
@@ -472,8 +452,7 @@ Result<Key> Builder::finish() {
     const auto offset = static_cast<std::size_t>(item.payload.data() - buffer_.data());
     return Key(std::move(buffer_), offset, item.payload.size());
   }
-  return make_error(TLC_E_INVALID,
-                    "the key has no namespace; set one, for example the program's name");
+  return make_error(TLC_E_INVALID, "the key has no namespace; set one, for example the program's name");
 }
 
 }  // namespace tlc::key

@@ -56,8 +56,7 @@ class Builder {
   bool set_engine(std::string_view engine);
   bool set_toolchain(std::span<const std::uint8_t> identity);
   /// What the backend identified and what the request declared, both.
-  bool set_toolchain(std::span<const std::uint8_t> identity,
-                     std::span<const std::uint8_t> declared);
+  bool set_toolchain(std::span<const std::uint8_t> identity, std::span<const std::uint8_t> declared);
   /// There is no toolchain: the field is null, which differs from absent.
   bool set_no_toolchain();
   bool set_host(std::string_view host);
@@ -87,8 +86,7 @@ class Builder {
   bool put_leaf(Type type, const void* payload, std::size_t size, Flags flags);
   bool put_string(Type type, const void* data, std::size_t size, std::size_t limit, Flags flags);
   void put_hashed(Type type, const void* payload, std::size_t size);
-  bool put_magnitude(std::string_view name, std::uint8_t sign, std::uint64_t magnitude,
-                     Flags flags);
+  bool put_magnitude(std::string_view name, std::uint8_t sign, std::uint64_t magnitude, Flags flags);
   bool put_target(std::string_view text);
   bool sort_entries(const Open& open);
   [[nodiscard]] std::string_view name_at(std::size_t entry) const;

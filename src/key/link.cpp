@@ -33,8 +33,7 @@ Result<void> check_guards(const std::vector<Guard>& guards) {
   }
   for (const Guard& guard : guards) {
     if (!good_path(guard.path)) {
-      return make_error(TLC_E_INVALID, "a guard's path is empty, over " +
-                                           std::to_string(kMaxGuardPath) +
+      return make_error(TLC_E_INVALID, "a guard's path is empty, over " + std::to_string(kMaxGuardPath) +
                                            " bytes, or has a zero byte");
     }
   }
@@ -122,8 +121,7 @@ trust::Digest guards_digest(const std::vector<Guard>& guards) {
   for (const Guard& guard : guards) {
     // Only the last component: the same files below another root are the same content.
     const std::size_t slash = guard.path.rfind('/');
-    const std::string_view name =
-        std::string_view(guard.path).substr(slash == std::string::npos ? 0 : slash + 1);
+    const std::string_view name = std::string_view(guard.path).substr(slash == std::string::npos ? 0 : slash + 1);
     piece.clear();
     piece.push_back(static_cast<std::uint8_t>(guard.kind));
     put_le(piece, name.size(), 2);
@@ -146,8 +144,8 @@ void Link::add(Variant variant) {
 
 Result<std::vector<std::uint8_t>> Link::encode() const {
   if (variants.empty() || variants.size() > kMaxVariants) {
-    return make_error(TLC_E_INVALID, "a link has " + std::to_string(variants.size()) +
-                                         " variants; give it 1 to " + std::to_string(kMaxVariants));
+    return make_error(TLC_E_INVALID, "a link has " + std::to_string(variants.size()) + " variants; give it 1 to " +
+                                         std::to_string(kMaxVariants));
   }
   std::vector<std::uint8_t> out;
   out.push_back(kVersion);

@@ -15,8 +15,7 @@ std::uint64_t read_le(std::span<const std::uint8_t> bytes) {
 
 // How long an inline payload is and where it begins after the type byte; false if it cannot be
 // read.
-bool inline_extent(Type type, std::span<const std::uint8_t> rest, std::size_t& skip,
-                   std::size_t& size) {
+bool inline_extent(Type type, std::span<const std::uint8_t> rest, std::size_t& skip, std::size_t& size) {
   skip = 0;
   switch (type) {
     case Type::null:

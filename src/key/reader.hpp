@@ -28,8 +28,7 @@ class Items {
  public:
   /// `named` for an encoding and a map, not for a list.
   Items(std::span<const std::uint8_t> bytes, bool named) : bytes_(bytes), named_(named) {}
-  explicit Items(const Item& container)
-      : bytes_(container.payload), named_(container.type == Type::map) {}
+  explicit Items(const Item& container) : bytes_(container.payload), named_(container.type == Type::map) {}
 
   /// The next one. Checks structure (bounds, known types), not canonical form: Key::decode does
   /// that.

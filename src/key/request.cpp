@@ -38,12 +38,13 @@ Result<Value*> Request::add(std::string_view name, Type type, Flags flags) {
   Value& parent = open_container();
   if (parent.type == Type::list) {
     if (!name.empty()) {
-      return keep(make_error(TLC_E_INVALID, "the element \"" + std::string(name) +
-                                                "\" of a list has a name; give elements none"));
+      return keep(make_error(TLC_E_INVALID,
+                             "the element \"" + std::string(name) + "\" of a list has a name; give elements none"));
     }
   } else if (auto r = check_name(name, depth_ == 0, origin_); !r) {
     return keep(r.error());
   }
+  if (parent.items.empty()) parent.items.reserve(8);
   Value& value = parent.items.emplace_back(name, Value{}).second;
   value.type = type;
   value.flags = flags & (kDigestOnly | kBorrowed);
@@ -84,8 +85,7 @@ Result<void> Request::add_f64(std::string_view name, double value, Flags flags) 
   return {};
 }
 
-Result<void> Request::add_string(std::string_view name, Type type, std::string_view bytes,
-                                 Flags flags) {
+Result<void> Request::add_string(std::string_view name, Type type, std::string_view bytes, Flags flags) {
   auto r = add(name, type, flags);
   if (!r) return r.error();
   (*r)->set_str(bytes);
@@ -95,8 +95,7 @@ Result<void> Request::add_string(std::string_view name, Type type, std::string_v
 Result<void> Request::add_text(std::string_view name, std::string_view value, Flags flags) {
   if (error_) return *error_;
   if (!is_utf8(value)) {
-    return keep(make_error(TLC_E_INVALID, "the text of field \"" +
-                                              (is_utf8(name) ? std::string(name) : "?") +
+    return keep(make_error(TLC_E_INVALID, "the text of field \"" + (is_utf8(name) ? std::string(name) : "?") +
                                               "\" is not valid UTF-8; give it as bytes"));
   }
   auto r = add(name, Type::text, flags);
@@ -107,8 +106,7 @@ Result<void> Request::add_text(std::string_view name, std::string_view value, Fl
   return {};
 }
 
-Result<void> Request::add_bytes(std::string_view name, std::span<const std::uint8_t> value,
-                                Flags flags) {
+Result<void> Request::add_bytes(std::string_view name, std::span<const std::uint8_t> value, Flags flags) {
   return add_string(name, Type::bytes, as_text(value), flags);
 }
 
@@ -119,10 +117,9 @@ Result<void> Request::add_digest(std::string_view name, const trust::Digest& val
 Result<void> Request::begin(std::string_view name, Type type, Flags flags) {
   if (error_) return *error_;
   if (depth_ == kMaxDepth) {
-    return keep(make_error(TLC_E_INVALID, "the field \"" +
-                                              (is_utf8(name) ? std::string(name) : "?") +
-                                              "\" is nested deeper than " +
-                                              std::to_string(kMaxDepth) + " lists and maps"));
+    return keep(make_error(TLC_E_INVALID, "the field \"" + (is_utf8(name) ? std::string(name) : "?") +
+                                              "\" is nested deeper than " + std::to_string(kMaxDepth) +
+                                              " lists and maps"));
   }
   if (auto r = add(name, type, flags); !r) return r.error();
   ++depth_;
@@ -180,8 +177,8 @@ Result<void> Request::set_toolchain(std::span<const std::uint8_t> identity) {
 Result<void> Request::set_label(std::string_view label) {
   if (error_) return *error_;
   if (label.size() > kMaxLabel || !is_utf8(label)) {
-    return keep(make_error(TLC_E_INVALID, "the label is over " + std::to_string(kMaxLabel) +
-                                              " bytes or not valid UTF-8"));
+    return keep(
+        make_error(TLC_E_INVALID, "the label is over " + std::to_string(kMaxLabel) + " bytes or not valid UTF-8"));
   }
   label_ = label;
   return {};
@@ -190,8 +187,8 @@ Result<void> Request::set_label(std::string_view label) {
 Result<void> Request::require_member(std::string_view name) {
   if (error_) return *error_;
   if (name.empty() || name.size() > kMaxName || !is_utf8(name)) {
-    return keep(make_error(TLC_E_INVALID, "a required member's name is not 1 to " +
-                                              std::to_string(kMaxName) + " bytes of UTF-8"));
+    return keep(make_error(TLC_E_INVALID,
+                           "a required member's name is not 1 to " + std::to_string(kMaxName) + " bytes of UTF-8"));
   }
   if (std::find(members_.begin(), members_.end(), name) == members_.end()) {
     members_.emplace_back(name);
@@ -211,8 +208,7 @@ Result<Key> Request::make_key(std::string_view target, std::string_view engine,
                               std::optional<std::string_view> host) const {
   if (error_) return *error_;
   if (depth_ != 0) {
-    return make_error(TLC_E_INVALID,
-                      "a list or map of the request is still open; end every list and map");
+    return make_error(TLC_E_INVALID, "a list or map of the request is still open; end every list and map");
   }
   if (no_toolchain_ && toolchain_) {
     return make_error(TLC_E_INVALID,

@@ -30,8 +30,7 @@ class Request {
   Result<void> add_uint(std::string_view name, std::uint64_t value, Flags flags = 0);
   Result<void> add_f64(std::string_view name, double value, Flags flags = 0);
   Result<void> add_text(std::string_view name, std::string_view value, Flags flags = 0);
-  Result<void> add_bytes(std::string_view name, std::span<const std::uint8_t> value,
-                         Flags flags = 0);
+  Result<void> add_bytes(std::string_view name, std::span<const std::uint8_t> value, Flags flags = 0);
   Result<void> add_digest(std::string_view name, const trust::Digest& value, Flags flags = 0);
   Result<void> begin_list(std::string_view name, Flags flags = 0);
   Result<void> begin_map(std::string_view name, Flags flags = 0);
@@ -48,16 +47,12 @@ class Request {
   Result<void> require_member(std::string_view name);
 
   [[nodiscard]] const std::string& name_space() const { return namespace_; }
-  [[nodiscard]] const std::string& target() const {
-    return target_;
-  }  ///< canonical; may be unresolved
+  [[nodiscard]] const std::string& target() const { return target_; }  ///< canonical; may be unresolved
   [[nodiscard]] const std::string& engine() const { return engine_; }
   [[nodiscard]] const std::string& label() const { return label_; }
   [[nodiscard]] const std::vector<std::string>& required_members() const { return members_; }
   [[nodiscard]] bool no_toolchain() const { return no_toolchain_; }
-  [[nodiscard]] const std::optional<std::vector<std::uint8_t>>& toolchain() const {
-    return toolchain_;
-  }
+  [[nodiscard]] const std::optional<std::vector<std::uint8_t>>& toolchain() const { return toolchain_; }
 
   /// A top-level field's value, or null.
   [[nodiscard]] const Value* find(std::string_view name) const;
@@ -80,8 +75,7 @@ class Request {
   Origin origin_;
   std::optional<Error> error_;
   Value root_;
-  std::size_t depth_ =
-      0;  // the innermost open container is the last item of the last item ..., this deep
+  std::size_t depth_ = 0;  // the innermost open container is the last item of the last item ..., this deep
   std::string namespace_;
   std::string target_;
   std::string engine_;

@@ -11,8 +11,7 @@ namespace {
 constexpr char kHex[] = "0123456789ABCDEF";
 
 bool is_plain_char(unsigned char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '+' ||
-         c == '-';
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '+' || c == '-';
 }
 
 int hex_value(char c) {
@@ -53,9 +52,8 @@ class Parser {
 
  private:
   [[nodiscard]] Error error(const std::string& what) const {
-    return make_error(TLC_E_INVALID,
-                      "the target " + what + " at byte " + std::to_string(at_) +
-                          "; a target is kind[:arch[:feature...]], several separated by commas");
+    return make_error(TLC_E_INVALID, "the target " + what + " at byte " + std::to_string(at_) +
+                                         "; a target is kind[:arch[:feature...]], several separated by commas");
   }
 
   bool take(char c) {
@@ -108,9 +106,7 @@ class Parser {
     return {};
   }
 
-  [[nodiscard]] int hex_at(std::size_t at) const {
-    return at < text_.size() ? hex_value(text_[at]) : -1;
-  }
+  [[nodiscard]] int hex_at(std::size_t at) const { return at < text_.size() ? hex_value(text_[at]) : -1; }
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -135,8 +131,7 @@ Result<Target> Target::parse(std::string_view text) {
     return make_error(TLC_E_INVALID, "the target is empty; give kind[:arch[:feature...]]");
   }
   if (text.size() > kMaxTarget) {
-    return make_error(TLC_E_INVALID,
-                      "the target has over " + std::to_string(kMaxTarget) + " bytes; shorten it");
+    return make_error(TLC_E_INVALID, "the target has over " + std::to_string(kMaxTarget) + " bytes; shorten it");
   }
   auto parts = Parser(text).parts();
   if (!parts) return parts.error();
@@ -146,14 +141,12 @@ Result<Target> Target::parse(std::string_view text) {
     std::string spelled = part.text();
     sorted.emplace_back(std::move(spelled), std::move(part));
   }
-  std::sort(sorted.begin(), sorted.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Target target;
   target.parts_.reserve(sorted.size());
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     if (i > 0 && sorted[i].first == sorted[i - 1].first) {
-      return make_error(TLC_E_INVALID,
-                        "the target lists \"" + sorted[i].first + "\" twice; give each once");
+      return make_error(TLC_E_INVALID, "the target lists \"" + sorted[i].first + "\" twice; give each once");
     }
     if (i > 0) target.canonical_ += ',';
     target.canonical_ += sorted[i].first;
@@ -161,8 +154,7 @@ Result<Target> Target::parse(std::string_view text) {
     target.parts_.push_back(std::move(sorted[i].second));
   }
   if (target.canonical_.size() > kMaxTarget) {
-    return make_error(TLC_E_INVALID,
-                      "the target has over " + std::to_string(kMaxTarget) + " bytes; shorten it");
+    return make_error(TLC_E_INVALID, "the target has over " + std::to_string(kMaxTarget) + " bytes; shorten it");
   }
   return target;
 }
@@ -183,8 +175,7 @@ bool Target::is_plain(std::string_view text) {
 }
 
 bool Target::one_kind() const {
-  return std::all_of(parts_.begin(), parts_.end(),
-                     [this](const TargetPart& part) { return part.kind == kind(); });
+  return std::all_of(parts_.begin(), parts_.end(), [this](const TargetPart& part) { return part.kind == kind(); });
 }
 
 std::string target_encode(std::string_view raw) {
@@ -197,8 +188,7 @@ std::string target_encode(std::string_view raw) {
 std::string target_decode(std::string_view word) {
   std::string out;
   for (std::size_t i = 0; i < word.size(); ++i) {
-    if (word[i] == '%' && i + 2 < word.size() && hex_value(word[i + 1]) >= 0 &&
-        hex_value(word[i + 2]) >= 0) {
+    if (word[i] == '%' && i + 2 < word.size() && hex_value(word[i + 1]) >= 0 && hex_value(word[i + 2]) >= 0) {
       out.push_back(static_cast<char>(hex_value(word[i + 1]) * 16 + hex_value(word[i + 2])));
       i += 2;
     } else {

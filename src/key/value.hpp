@@ -37,16 +37,14 @@ inline constexpr Flags kBorrowed = 1U << 1;
 /// Internal: the text is known to be UTF-8.
 inline constexpr Flags kCheckedText = 1U << 30;
 
-inline constexpr std::size_t kMaxName = 255;         ///< bytes of a field's or an entry's name
-inline constexpr std::size_t kMaxNamespace = 128;    ///< bytes of a namespace
-inline constexpr std::size_t kMaxEngine = 128;       ///< bytes of an engine's name
-inline constexpr std::size_t kInlineLeaf = 64;       ///< longer text and bytes are hashed
-inline constexpr std::size_t kInlineReserved = 255;  ///< the same, for the text of a `tlc.` field
-inline constexpr std::size_t kInlineContainer =
-    4096;                                     ///< lists and maps with a longer payload are hashed
-inline constexpr std::size_t kMaxDepth = 16;  ///< containers within containers
-inline constexpr std::size_t kMaxEncoding =
-    1U << 20;  ///< bytes of an encoding, and of any container's payload
+inline constexpr std::size_t kMaxName = 255;           ///< bytes of a field's or an entry's name
+inline constexpr std::size_t kMaxNamespace = 128;      ///< bytes of a namespace
+inline constexpr std::size_t kMaxEngine = 128;         ///< bytes of an engine's name
+inline constexpr std::size_t kInlineLeaf = 64;         ///< longer text and bytes are hashed
+inline constexpr std::size_t kInlineReserved = 255;    ///< the same, for the text of a `tlc.` field
+inline constexpr std::size_t kInlineContainer = 4096;  ///< lists and maps with a longer payload are hashed
+inline constexpr std::size_t kMaxDepth = 16;           ///< containers within containers
+inline constexpr std::size_t kMaxEncoding = 1U << 20;  ///< bytes of an encoding, and of any container's payload
 
 /// "null", "bool", "int", "f64", "text", "bytes", "digest", "list" or "map".
 [[nodiscard]] std::string_view type_name(Type type);
@@ -73,9 +71,7 @@ class Value {
   std::vector<Entry> items;  ///< list and map
 
   /// The bytes of text, bytes or a digest.
-  [[nodiscard]] std::string_view str() const {
-    return (flags & kBorrowed) != 0 ? borrowed_ : std::string_view(owned_);
-  }
+  [[nodiscard]] std::string_view str() const { return (flags & kBorrowed) != 0 ? borrowed_ : std::string_view(owned_); }
   /// Keeps a copy, or the view itself when `flags` says kBorrowed.
   void set_str(std::string_view bytes) {
     if ((flags & kBorrowed) != 0) {
