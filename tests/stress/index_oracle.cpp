@@ -38,8 +38,8 @@ class Oracle {
  public:
   Oracle(std::uint64_t keys, std::uint64_t seed) : keys_(keys), random_{seed} {
     for (unsigned more = 0; more < 2; ++more) {
-      others_.push_back(need(IndexWriter::open(index_.folder.fd(), index_.folder.path(),
-                                               index_.control.get(), index_.map_size)));
+      others_.push_back(
+          need(IndexWriter::open(index_.folder.fd(), index_.folder.path(), index_.control.get(), index_.map_size)));
     }
   }
 
@@ -50,9 +50,8 @@ class Oracle {
   /// Prints what was seen; true if it is what the proof assumes.
   [[nodiscard]] bool report() {
     const auto valid = index_.validate();
-    std::printf(
-        "valid at the end: %s; snapshots at most 2 old damaged while a transaction ran: %llu\n",
-        valid.valid ? "yes" : valid.error, (unsigned long long)early_);
+    std::printf("valid at the end: %s; snapshots at most 2 old damaged while a transaction ran: %llu\n",
+                valid.valid ? "yes" : valid.error, (unsigned long long)early_);
     for (std::size_t age = 1; age < kAges; ++age) {
       std::printf("after the commit of T+%zu: snapshot T damaged in %llu of %llu cases\n", age,
                   (unsigned long long)damaged_[age], (unsigned long long)checked_[age]);
@@ -132,17 +131,15 @@ class Oracle {
     if (snapshots_.size() > kAges) snapshots_.pop_front();
   }
 
-  void add(std::uint64_t number, Snapshot& into) const {
-    into.pages.emplace_back(number, hash(number));
-  }
+  void add(std::uint64_t number, Snapshot& into) const { into.pages.emplace_back(number, hash(number)); }
 
   void collect(std::uint64_t number, unsigned height, Snapshot& into) const {
     const bool leaf = height == 1;
     PageBuffer unused;
     TreePage page;
     const std::uint8_t* bytes = pages_.page(number, unused);
-    if (bytes == nullptr || !page.open(bytes, pages_.page_size(), number,
-                                       leaf ? tlc::store::kLeafPage : tlc::store::kBranchPage)) {
+    if (bytes == nullptr ||
+        !page.open(bytes, pages_.page_size(), number, leaf ? tlc::store::kLeafPage : tlc::store::kBranchPage)) {
       give_up("a page of a committed snapshot is damaged");
     }
     add(number, into);

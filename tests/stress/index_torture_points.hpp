@@ -40,8 +40,8 @@ inline std::uint64_t common_version(const Place& place) {
   bool same = true;
   for (std::uint64_t key = 0; key < kScriptKeys; ++key) {
     IndexRecord record;
-    const bool there = need(writer.get(make_key(key), record)) == Lookup::hit &&
-                       tlc::store::intact(record, make_key(key));
+    const bool there =
+        need(writer.get(make_key(key), record)) == Lookup::hit && tlc::store::intact(record, make_key(key));
     if (key == 0) common = record.sequence;
     same = same && there && record.sequence == common;
   }
@@ -70,10 +70,9 @@ inline std::uint64_t killed_at_every_point() {
     const bool finished = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     const std::uint64_t found = common_version(place);
-    if ((!finished && !killed) || !place.validate() || found < version - 1 ||
-        found >= version + kScriptTransactions) {
-      std::fprintf(stderr, "FAILED: killed at point %llu: status %x, version %llu after %llu\n",
-                   (ull)point, status, (ull)found, (ull)version);
+    if ((!finished && !killed) || !place.validate() || found < version - 1 || found >= version + kScriptTransactions) {
+      std::fprintf(stderr, "FAILED: killed at point %llu: status %x, version %llu after %llu\n", (ull)point, status,
+                   (ull)found, (ull)version);
       return 0;
     }
     version = found + 1;

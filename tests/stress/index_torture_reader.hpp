@@ -66,19 +66,16 @@ class TortureReader {
 
  private:
   void one_get(std::vector<std::uint64_t>& seen) {
-    const std::uint64_t number =
-        random_.below(random_.one_in(3) ? options.keys / 10 : options.keys);
+    const std::uint64_t number = random_.below(random_.one_in(3) ? options.keys / 10 : options.keys);
     const Digest key = make_key(number);
     const bool pending = shared->pending[number] != 0;
     const std::uint64_t last = shared->last[number];
     IndexRecord record;
     hooks_.walks = 0;
-    const Lookup answer = tlc::store::read_snapshot(
-        pages_, place_.control, hooks_, [&](const tlc::store::Meta& meta) {
-          return tlc::store::find(pages_, meta, key, record, hooks_);
-        });
-    const bool undisturbed =
-        !pending && shared->last[number] == last && shared->pending[number] == 0;
+    const Lookup answer = tlc::store::read_snapshot(pages_, place_.control, hooks_, [&](const tlc::store::Meta& meta) {
+      return tlc::store::find(pages_, meta, key, record, hooks_);
+    });
+    const bool undisturbed = !pending && shared->last[number] == last && shared->pending[number] == 0;
     count();
     switch (answer) {
       case Lookup::hit:
@@ -106,14 +103,12 @@ class TortureReader {
   void judge(std::uint64_t number, const Digest& key, const IndexRecord& record, std::uint64_t last,
              std::vector<std::uint64_t>& seen) {
     const std::uint64_t version = record.sequence;
-    if (!tlc::store::intact(record, key))
-      return fail(shared->checksum, "a record fails its checksum", number);
+    if (!tlc::store::intact(record, key)) return fail(shared->checksum, "a record fails its checksum", number);
     // A key known to be removed is there again only with a later version.
     if (version < last >> 1 || state_of(version, false) == last) {
       fail(shared->older, "an older state than the last committed", number);
     }
-    if (version < seen[number])
-      fail(shared->not_monotonic, "an older state than seen before", number);
+    if (version < seen[number]) fail(shared->not_monotonic, "an older state than seen before", number);
     seen[number] = std::max(seen[number], version);
   }
 
@@ -134,8 +129,7 @@ class TortureReader {
       sound = sound && tlc::store::intact(record, key) && (records == 0 || previous < key);
       previous = key;
       ++records;
-      for (std::uint64_t number = 0; number < std::min<std::uint64_t>(options.keys / 10, 20);
-           ++number) {
+      for (std::uint64_t number = 0; number < std::min<std::uint64_t>(options.keys / 10, 20); ++number) {
         met += make_key(number) == key ? 1U : 0U;
       }
       return true;

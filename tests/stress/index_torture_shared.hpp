@@ -48,11 +48,10 @@ struct Shared {  // between all processes
   Counter pending[kMostKeys];  // a running transaction touches it
   Counter intents;             // of the running transaction, or of one whose writer died
   Intent intent[kLargestTransaction];
-  Counter transactions, killed, resumed, validations, gets, pread_gets, visits, walks, most_walks,
-      busy, skipped;
+  Counter transactions, killed, resumed, validations, gets, pread_gets, visits, walks, most_walks, busy, skipped;
   // Failures:
-  Counter corrupt, checksum, older, not_monotonic, permanent_missing, missing, stale, lost, torn,
-      invalid, writer_error, visit;
+  Counter corrupt, checksum, older, not_monotonic, permanent_missing, missing, stale, lost, torn, invalid, writer_error,
+      visit;
 };
 inline Shared* shared = nullptr;
 
@@ -71,16 +70,14 @@ struct Place {
     const int flags = writable ? O_RDWR | O_CREAT : O_RDONLY;
     const auto file = need(tlc::port::open_at(folder.get(), "control", flags, 0600));
     if (writable && ftruncate(file.get(), 4096) != 0) give_up("ftruncate");
-    void* room = mmap(nullptr, 4096, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-                      file.get(), 0);
+    void* room = mmap(nullptr, 4096, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file.get(), 0);
     if (room == MAP_FAILED) give_up("mmap of control");
     control = static_cast<IndexControl*>(room);
     if (writable) lock = need(tlc::port::open_at(folder.get(), "write.lock", flags, 0600));
   }
   void take() const {
     const auto deadline = tlc::port::Deadline::after_ms(120000);
-    if (!need(tlc::port::lock_until(lock.get(), 0, 1, tlc::port::LockMode::exclusive, deadline)))
-      give_up("write lock");
+    if (!need(tlc::port::lock_until(lock.get(), 0, 1, tlc::port::LockMode::exclusive, deadline))) give_up("write lock");
   }
   void give() const { need(tlc::port::unlock(lock.get(), 0, 1)); }
   [[nodiscard]] tlc::port::Fd data() const {
@@ -94,8 +91,7 @@ struct Place {
   }
   bool validate() const {
     const auto report = need(tlc::store::validate(data().get(), kMapSize, control, true));
-    if (!report.valid)
-      std::fprintf(stderr, "validator: %s, page %llu\n", report.error, (ull)report.error_page);
+    if (!report.valid) std::fprintf(stderr, "validator: %s, page %llu\n", report.error, (ull)report.error_page);
     return report.valid;
   }
 };

@@ -28,9 +28,7 @@ class TortureWriter {
   }
 
  private:
-  void check(const tlc::Result<void>& result) {
-    check(result.ok(), result.ok() ? "" : result.error().message);
-  }
+  void check(const tlc::Result<void>& result) { check(result.ok(), result.ok() ? "" : result.error().message); }
   void check(bool ok, const std::string& message) {
     if (ok) return;
     shared->writer_error++;
@@ -43,15 +41,12 @@ class TortureWriter {
     auto answer = writer_->get(make_key(key), record);
     check(answer.ok() && *answer != Lookup::corrupt, "get");
     if (*answer == Lookup::miss) return 0;
-    if (!tlc::store::intact(record, make_key(key)))
-      fail(shared->lost, "a writer sees a bad record", key);
+    if (!tlc::store::intact(record, make_key(key))) fail(shared->lost, "a writer sees a bad record", key);
     return state_of(record.sequence, true);
   }
 
   /// Whether the index holds `state` for the key; of a removed key only its absence shows.
-  bool holds(std::uint64_t key, std::uint64_t state) {
-    return stored_state(key) == ((state & 1) != 0 ? state : 0);
-  }
+  bool holds(std::uint64_t key, std::uint64_t state) { return stored_state(key) == ((state & 1) != 0 ? state : 0); }
 
   /// A predecessor died: all of its transaction is there, or nothing.
   void resume() {
@@ -89,8 +84,8 @@ class TortureWriter {
     shared->intent[n] = {key, state_of(version, !remove)};
     shared->intents = n + 1;
     shared->pending[key] = 1;
-    const auto done = remove ? writer_->remove(make_key(key))
-                             : writer_->put(make_key(key), make_record(make_key(key), version));
+    const auto done =
+        remove ? writer_->remove(make_key(key)) : writer_->put(make_key(key), make_record(make_key(key), version));
     check(done.ok(), done.ok() ? "" : done.error().message);
     if (kp::dice.one_in(60000)) kp::die();
   }
@@ -103,11 +98,9 @@ class TortureWriter {
     resume();
     for (unsigned sample = 0; sample < 2; ++sample) {
       const std::uint64_t key = random_.below(options.keys);
-      if (!holds(key, shared->last[key]))
-        fail(shared->lost, "a writer does not see the last state", key);
+      if (!holds(key, shared->last[key])) fail(shared->lost, "a writer does not see the last state", key);
     }
-    const std::uint64_t operations =
-        1 + random_.below(random_.below(4) != 0 ? 8 : kLargestTransaction);
+    const std::uint64_t operations = 1 + random_.below(random_.below(4) != 0 ? 8 : kLargestTransaction);
     for (std::uint64_t n = 0; n < operations; ++n) operate(random_.below(options.keys));
     const bool abort = random_.one_in(40);
     if (abort) {

@@ -69,15 +69,12 @@ std::uint64_t some_page(const Base& base, Random& random) {
 /// One of nine kinds of damage.
 void damage(const Base& base, Image& copy, Random& random) {
   const std::size_t size = Image::page_size();
-  const auto flip = [&](std::size_t at) {
-    copy.bytes[at] ^= static_cast<std::uint8_t>(1U << random.below(8));
-  };
+  const auto flip = [&](std::size_t at) { copy.bytes[at] ^= static_cast<std::uint8_t>(1U << random.below(8)); };
   const std::uint64_t a = some_page(base, random);
   const std::uint64_t b = some_page(base, random);
   switch (random.below(9)) {
     case 0:  // bits anywhere
-      for (std::uint64_t n = 1 + random.below(64); n > 0; --n)
-        flip(random.below(copy.bytes.size()));
+      for (std::uint64_t n = 1 + random.below(64); n > 0; --n) flip(random.below(copy.bytes.size()));
       break;
     case 1:  // bits in headers and node tables
       for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
@@ -85,15 +82,13 @@ void damage(const Base& base, Image& copy, Random& random) {
       }
       break;
     case 2:  // bits in the metas
-      for (std::uint64_t n = 1 + random.below(3); n > 0; --n)
-        flip(random.below(2) * size + random.below(152));
+      for (std::uint64_t n = 1 + random.below(3); n > 0; --n) flip(random.below(2) * size + random.below(152));
       break;
     case 3:
       std::memset(copy.page(a), 0, size);
       break;
     case 4:  // truncated, at a page or in one
-      copy.bytes.resize(random.one_in(2) ? random.below(copy.bytes.size())
-                                         : random.below(copy.pages()) * size);
+      copy.bytes.resize(random.one_in(2) ? random.below(copy.bytes.size()) : random.below(copy.pages()) * size);
       break;
     case 5:  // garbage, behind a good header or with it
       for (std::size_t at = random.one_in(2) ? 16 : 0; at < size; ++at) {
@@ -137,11 +132,10 @@ void note(Findings& findings, const Digest& key, const IndexRecord& record) {
   }
 }
 
-void look_up(const ScratchFolder& folder, IndexControl* control, unsigned round, Random& random,
-             Findings& findings) {
+void look_up(const ScratchFolder& folder, IndexControl* control, unsigned round, Random& random, Findings& findings) {
   auto file = need(tlc::port::open_at(folder.fd(), "data.mdb", O_RDONLY));
-  const IndexReader reader = need(IndexReader::open(
-      std::move(file), round % 2 == 0 ? control : nullptr, kMapSize, round / 2 % 2 == 0));
+  const IndexReader reader =
+      need(IndexReader::open(std::move(file), round % 2 == 0 ? control : nullptr, kMapSize, round / 2 % 2 == 0));
   for (unsigned get = 0; get < 24; ++get) {
     const Digest key = make_key(random.below(kKeys));
     IndexRecord record;
@@ -221,22 +215,18 @@ void damaged_files_do_no_harm(void**) {
       print_error("file %u: the writer ended with %d\n", round, WEXITSTATUS(status));
     }
   }
-  const auto slowest_us =
-      std::chrono::duration_cast<std::chrono::microseconds>(findings.slowest).count();
+  const auto slowest_us = std::chrono::duration_cast<std::chrono::microseconds>(findings.slowest).count();
   print_message(
       "%u files: %llu hits, %llu misses, %llu refused, %llu caught by the checksum; slowest get "
       "%lld us; %llu passed the validator (%llu unchanged)\n",
       files, (unsigned long long)findings.hits, (unsigned long long)findings.misses,
-      (unsigned long long)findings.refused, (unsigned long long)findings.bad_records,
-      (long long)slowest_us, (unsigned long long)findings.passed,
-      (unsigned long long)findings.unchanged);
+      (unsigned long long)findings.refused, (unsigned long long)findings.bad_records, (long long)slowest_us,
+      (unsigned long long)findings.passed, (unsigned long long)findings.unchanged);
   assert_u64(findings.false_records, 0U);
   assert_u64(findings.crashed, 0U);
   assert_u64(findings.failed, 0U);
-  assert_true(findings.slowest <
-              std::chrono::seconds(2));  // a loop without end would take the test's time limit
-  assert_true(findings.refused > 0 && findings.bad_records > 0 &&
-              findings.passed > findings.unchanged);
+  assert_true(findings.slowest < std::chrono::seconds(2));  // a loop without end would take the test's time limit
+  assert_true(findings.refused > 0 && findings.bad_records > 0 && findings.passed > findings.unchanged);
 }
 
 }  // namespace

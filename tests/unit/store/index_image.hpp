@@ -39,8 +39,7 @@ class Image {
   }
   store::TreePage open(std::uint64_t number, bool leaf) {
     store::TreePage opened;
-    if (!opened.open(page(number), page_size(), number,
-                     leaf ? store::kLeafPage : store::kBranchPage)) {
+    if (!opened.open(page(number), page_size(), number, leaf ? store::kLeafPage : store::kBranchPage)) {
       give_up("the image is damaged already");
     }
     return opened;

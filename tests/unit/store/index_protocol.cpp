@@ -29,9 +29,7 @@ struct Interference {
     const std::function<void()> once = std::exchange(action, nullptr);
     once();
   }
-  [[nodiscard]] bool accept_meta(std::uint64_t before, std::uint64_t now) const {
-    return any_meta || before == now;
-  }
+  [[nodiscard]] bool accept_meta(std::uint64_t before, std::uint64_t now) const { return any_meta || before == now; }
   [[nodiscard]] bool accept_pages(std::uint64_t before, std::uint64_t now) const {
     return now - before <= most_advance;
   }
@@ -57,10 +55,9 @@ struct Scene {
   Answer read(std::uint64_t number, Interference& hooks) {
     const Digest key = make_key(number);
     IndexRecord record;
-    const Lookup lookup =
-        tlc::store::read_once(pages, index.control.get(), hooks, [&](const tlc::store::Meta& meta) {
-          return tlc::store::find(pages, meta, key, record, hooks);
-        });
+    const Lookup lookup = tlc::store::read_once(pages, index.control.get(), hooks, [&](const tlc::store::Meta& meta) {
+      return tlc::store::find(pages, meta, key, record, hooks);
+    });
     return {lookup, tlc::store::intact(record, key), record.sequence};
   }
 };
@@ -196,14 +193,12 @@ void control_of_another_file_is_stale(void**) {
   const std::uint64_t right = scene.index.control->txnid;
   const IndexReader reader = scene.index.reader();
   IndexRecord record;
-  for (const std::uint64_t wrong :
-       {right + 1, right + 2, right + 1000, right - 2, std::uint64_t{0}}) {
+  for (const std::uint64_t wrong : {right + 1, right + 2, right + 1000, right - 2, std::uint64_t{0}}) {
     if (wrong == right - 1) continue;
     scene.index.control->txnid = wrong;
     assert_true(reader.get(make_key(5), record) == Lookup::stale);
     assert_u64(reader.entries(), 0U);
-    assert_true(reader.for_each([](const Digest&, const IndexRecord&) { return true; }) ==
-                Lookup::stale);
+    assert_true(reader.for_each([](const Digest&, const IndexRecord&) { return true; }) == Lookup::stale);
   }
   scene.index.open();  // a writer that opens the index ends it
   assert_u64(scene.index.control->txnid, right);
@@ -226,9 +221,8 @@ struct AlwaysLapped {
 void endless_overtaking_ends_as_busy(void**) {
   Scene scene;
   AlwaysLapped hooks{&scene};
-  const Lookup answer =
-      tlc::store::read_snapshot(scene.pages, scene.index.control.get(), hooks,
-                                [](const tlc::store::Meta&) { return Lookup::hit; });
+  const Lookup answer = tlc::store::read_snapshot(scene.pages, scene.index.control.get(), hooks,
+                                                  [](const tlc::store::Meta&) { return Lookup::hit; });
   assert_true(answer == Lookup::busy);
   assert_u64(hooks.walks, tlc::store::kMaxWalks);
 }
@@ -237,12 +231,12 @@ void endless_overtaking_ends_as_busy(void**) {
 void error_of_a_lapped_walk_is_no_error(void**) {
   Scene scene;
   Interference hooks{ReadStep::record_found, nullptr};
-  const Lookup answer = tlc::store::read_once(scene.pages, scene.index.control.get(), hooks,
-                                              [&](const tlc::store::Meta&) {
-                                                scene.commit_all();
-                                                scene.commit_all();
-                                                return Lookup::corrupt;
-                                              });
+  const Lookup answer =
+      tlc::store::read_once(scene.pages, scene.index.control.get(), hooks, [&](const tlc::store::Meta&) {
+        scene.commit_all();
+        scene.commit_all();
+        return Lookup::corrupt;
+      });
   assert_true(answer == Lookup::busy);
 }
 

@@ -16,8 +16,7 @@ using namespace tlc::test;
 bool holds(const IndexReader& reader, std::uint64_t number, std::uint64_t version) {
   const Digest key = make_key(number);
   IndexRecord record;
-  return reader.get(key, record) == Lookup::hit && tlc::store::intact(record, key) &&
-         record.sequence == version;
+  return reader.get(key, record) == Lookup::hit && tlc::store::intact(record, key) && record.sequence == version;
 }
 
 bool lacks(const IndexReader& reader, std::uint64_t number) {
@@ -32,9 +31,7 @@ void new_index_is_empty(void**) {
     assert_true(lacks(reader, 1));
     assert_u64(reader.entries(), 0U);
     bool visited = false;
-    assert_true(reader.for_each([&](const Digest&, const IndexRecord&) {
-      return visited = true;
-    }) == Lookup::hit);
+    assert_true(reader.for_each([&](const Digest&, const IndexRecord&) { return visited = true; }) == Lookup::hit);
     assert_false(visited);
   }
   assert_true(index.validate().valid);
@@ -100,8 +97,7 @@ void two_hundred_thousand(void**) {
 
   for (std::uint64_t from = 0; from < kCount; from += 2000) index.remove(from, from + 1000);
   for (std::uint64_t number = 0; number < kCount; ++number) {
-    assert_true(number / 1000 % 2 == 0 ? lacks(mapped, number)
-                                       : holds(mapped, number, number / 1000 * 1000));
+    assert_true(number / 1000 % 2 == 0 ? lacks(mapped, number) : holds(mapped, number, number / 1000 * 1000));
   }
   const auto report = index.validate();
   assert_true_msg(report.valid, "%s", report.error);
@@ -112,9 +108,8 @@ void visit_can_stop(void**) {
   Index index;
   index.put(0, 500, 1);
   std::uint64_t visited = 0;
-  assert_true(index.reader().for_each([&](const Digest&, const IndexRecord&) {
-    return ++visited < 123;
-  }) == Lookup::hit);
+  assert_true(index.reader().for_each([&](const Digest&, const IndexRecord&) { return ++visited < 123; }) ==
+              Lookup::hit);
   assert_u64(visited, 123U);
 }
 

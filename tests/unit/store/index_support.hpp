@@ -139,8 +139,8 @@ struct Index {
   explicit Index(std::size_t size = kMapSize) : map_size(size) { open(); }
 
   void open() {
-    writer = std::make_unique<IndexWriter>(
-        need(IndexWriter::open(folder.fd(), folder.path(), control.get(), map_size)));
+    writer =
+        std::make_unique<IndexWriter>(need(IndexWriter::open(folder.fd(), folder.path(), control.get(), map_size)));
   }
   [[nodiscard]] port::Fd data(int flags = O_RDONLY) const {
     return need(port::open_at(folder.fd(), store::kDataFileName, flags));

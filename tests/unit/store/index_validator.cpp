@@ -71,14 +71,12 @@ void bad_metas(void**) {
   });
   expect("the two metas are not neighbours",
          [](Image& copy) { change_newest_meta(copy, [](Meta& meta) { meta.txnid += 2; }); });
-  expect("map size wrong",
-         [](Image& copy) { change_newest_meta(copy, [](Meta& meta) { meta.map_size *= 2; }); });
+  expect("map size wrong", [](Image& copy) { change_newest_meta(copy, [](Meta& meta) { meta.map_size *= 2; }); });
   expect("meta page wrong", [](Image& copy) {
     change_newest_meta(copy, [](Meta& meta) { meta.last_page = kMapSize / Image::page_size(); });
   });
-  expect("meta page wrong", [](Image& copy) {
-    change_newest_meta(copy, [](Meta& meta) { meta.free_list.pad = 512; });
-  });
+  expect("meta page wrong",
+         [](Image& copy) { change_newest_meta(copy, [](Meta& meta) { meta.free_list.pad = 512; }); });
 }
 
 void control_word_must_match(void**) {
@@ -135,8 +133,7 @@ void wrong_counters(void**) {
          [](Image& copy) { change_newest_meta(copy, [](Meta& meta) { meta.main.depth = 0; }); });
   expect("tree depth impossible",
          [](Image& copy) { change_newest_meta(copy, [](Meta& meta) { meta.main.depth = 40; }); });
-  expect("page header wrong",
-         [](Image& copy) { change_newest_meta(copy, [](Meta& meta) { ++meta.main.depth; }); });
+  expect("page header wrong", [](Image& copy) { change_newest_meta(copy, [](Meta& meta) { ++meta.main.depth; }); });
 }
 
 void wrong_order(void**) {
@@ -172,8 +169,7 @@ void wrong_nodes(void**) {
     store_word<std::uint16_t>(node + 6, 30);
     store_word<std::uint16_t>(node, 130);
   });
-  expect("record size wrong",
-         [](Image& copy) { copy.node(copy.tree(true).leaves[0], true, 0)[4] = 2; });
+  expect("record size wrong", [](Image& copy) { copy.node(copy.tree(true).leaves[0], true, 0)[4] = 2; });
   expect("page number out of range", [](Image& copy) {
     const std::uint64_t branch = copy.tree(true).branches[0];
     store_word<std::uint32_t>(copy.node(branch, false, 0), 0x7fffffff);
@@ -181,9 +177,7 @@ void wrong_nodes(void**) {
 }
 
 void record_checksums_are_optional(void**) {
-  const auto flip = [](Image& copy) {
-    copy.node(copy.tree(true).leaves[0], true, 0)[kNodeHeaderSize + 32 + 20] ^= 1;
-  };
+  const auto flip = [](Image& copy) { copy.node(copy.tree(true).leaves[0], true, 0)[kNodeHeaderSize + 32 + 20] ^= 1; };
   assert_true(judge(flip).valid);
   expect("record checksum wrong", flip, true);
 }
@@ -202,9 +196,8 @@ void wrong_free_lists(void**) {
     std::uint8_t* list = copy.page(copy.tree(false).overflow.front()) + kPageHeaderSize;
     store_word<std::uint64_t>(list, std::uint64_t{1} << 50);
   });
-  expect("overflow page header wrong", [](Image& copy) {
-    store_word<std::uint32_t>(copy.page(copy.tree(false).overflow.front()) + 12, 0);
-  });
+  expect("overflow page header wrong",
+         [](Image& copy) { store_word<std::uint32_t>(copy.page(copy.tree(false).overflow.front()) + 12, 0); });
 }
 
 void truncated_file(void**) {

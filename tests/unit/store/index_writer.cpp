@@ -16,8 +16,7 @@ using namespace tlc::test;
 
 bool readable(Index& index, std::uint64_t number) {
   IndexRecord record;
-  return index.reader().get(make_key(number), record) == Lookup::hit &&
-         tlc::store::intact(record, make_key(number));
+  return index.reader().get(make_key(number), record) == Lookup::hit && tlc::store::intact(record, make_key(number));
 }
 
 void only_tested_versions(void**) {
@@ -29,8 +28,8 @@ void only_tested_versions(void**) {
     const auto answer = tlc::store::check_lmdb_version(version[0], version[1], version[2]);
     assert_false(answer.ok());
     assert_int_equal(answer.error().status, TLC_E_UNSUPPORTED);
-    const std::string number = std::to_string(version[0]) + "." + std::to_string(version[1]) + "." +
-                               std::to_string(version[2]);
+    const std::string number =
+        std::to_string(version[0]) + "." + std::to_string(version[1]) + "." + std::to_string(version[2]);
     assert_non_null(strstr(answer.error().message.c_str(), number.c_str()));
   }
 }
@@ -69,8 +68,8 @@ void empty_commit_repeats_the_id(void**) {
 
 void two_writers_take_turns(void**) {
   Index index;
-  IndexWriter other = need(IndexWriter::open(index.folder.fd(), index.folder.path(),
-                                             index.control.get(), index.map_size));
+  IndexWriter other =
+      need(IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), index.map_size));
   for (std::uint64_t number = 0; number < 200; ++number) {
     IndexWriter& writer = number % 3 == 0 ? other : *index.writer;
     need(writer.begin());
@@ -92,8 +91,7 @@ void damaged_file_is_refused_at_open(void**) {
   const auto file = index.data(O_RDWR);
   const std::vector<std::uint8_t> zeros(4096);
   need(tlc::port::pwrite_full(file.get(), zeros.data(), zeros.size(), 4096 * 5));
-  auto opened =
-      IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize);
+  auto opened = IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize);
   assert_false(opened.ok());
   assert_int_equal(opened.error().status, TLC_E_CORRUPT);
   assert_non_null(strstr(opened.error().message.c_str(), "data.mdb"));
@@ -123,9 +121,7 @@ void validation_is_skipped_only_for_the_known_file(void**) {
     index.control->file_ctime_ns =
         static_cast<std::uint64_t>(status.st_ctim.tv_sec) * 1000000000U + status.st_ctim.tv_nsec;
     if (touched) index.control->file_mtime_ns += 1;
-    return IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize,
-                             trusted)
-        .ok();
+    return IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize, trusted).ok();
   };
   assert_true(reopens(true, false));
   assert_false(reopens(true, true));
@@ -140,17 +136,14 @@ void commit_stores_the_signature(void**) {
   assert_u64(index.control->file_size, static_cast<std::uint64_t>(status.st_size));
   assert_u64(index.control->file_ino, status.st_ino);
   index.writer.reset();
-  assert_true(
-      IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize, true)
-          .ok());
+  assert_true(IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize, true).ok());
 }
 
 void another_map_size_is_refused(void**) {
   Index index;
   index.put(0, 10, 1);
   index.writer.reset();
-  auto opened =
-      IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize / 2);
+  auto opened = IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize / 2);
   assert_false(opened.ok());
 }
 
@@ -158,8 +151,7 @@ void replaced_folder_is_noticed(void**) {
   Index index;
   const ScratchFolder other;
   std::filesystem::copy(index.folder.file("data.mdb"), other.file("data.mdb"));
-  auto opened =
-      IndexWriter::open(index.folder.fd(), other.path(), index.control.get(), index.map_size);
+  auto opened = IndexWriter::open(index.folder.fd(), other.path(), index.control.get(), index.map_size);
   assert_false(opened.ok());
   assert_non_null(strstr(opened.error().message.c_str(), "replaced"));
 }
