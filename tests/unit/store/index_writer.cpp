@@ -90,7 +90,7 @@ void damaged_file_is_refused_at_open(void**) {
   index.writer.reset();
   const auto file = index.data(O_RDWR);
   const std::vector<std::uint8_t> zeros(4096);
-  need(tlc::port::pwrite_full(file.get(), zeros.data(), zeros.size(), 4096 * 5));
+  need(tlc::port::pwrite_full(file.get(), zeros.data(), zeros.size(), off_t{4096} * 5));
   auto opened = IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize);
   assert_false(opened.ok());
   assert_int_equal(opened.error().status, TLC_E_CORRUPT);
