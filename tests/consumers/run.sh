@@ -87,12 +87,12 @@ case "$name" in
     links_shared "$prefix/bin/tlcache"
     ;;
   absolute_libdir)
-    # A distribution's way: absolute folders. The built tree is only described anew, not compiled.
-    cmake -S "$source" -B "$dir/build" -DTLC_BUILD_TESTS=OFF -DTLC_BUILD_TOOLS=OFF "-DCMAKE_INSTALL_PREFIX=$dir/usr" \
-      "-DCMAKE_INSTALL_LIBDIR=$dir/abs/lib64" "-DCMAKE_INSTALL_INCLUDEDIR=$dir/abs/inc" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+    # A distribution's way: absolute folders. Described only, not built, so that the folders need not exist.
+    cmake -S "$source" -B "$dir/build" -DTLC_BUILD_TESTS=OFF -DTLC_BUILD_TOOLS=OFF -DCMAKE_INSTALL_PREFIX=/opt/tlc/usr \
+      -DCMAKE_INSTALL_LIBDIR=/opt/tlc/lib64 -DCMAKE_INSTALL_INCLUDEDIR=/opt/tlc/inc >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
     export PKG_CONFIG_PATH=$dir/build/generated
-    [ "$(pkg-config --variable=libdir tlcache)" = "$dir/abs/lib64" ]
-    [ "$(pkg-config --variable=includedir tlcache)" = "$dir/abs/inc" ]
+    [ "$(pkg-config --variable=libdir tlcache)" = /opt/tlc/lib64 ]
+    [ "$(pkg-config --variable=includedir tlcache)" = /opt/tlc/inc ]
     ;;
   add_subdirectory)
     configure_and_run subdirectory "-DTLC_SOURCE=$source"
