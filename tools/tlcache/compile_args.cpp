@@ -74,19 +74,30 @@ void add_defines(tlc_request* request, const std::vector<std::string>& defines) 
   check(tlc_request_end(request, &error), error);
 }
 
-std::vector<std::string> compiler_options(const CompileArgs& args) {
+std::string kind_of(const CompileArgs& args) {
+  return args.target.substr(0, args.target.find(':'));
+}
+
+/// The file's own folder, where `#include "..."` looks first; empty when nothing is included so.
+/// The compiler reads the source from a pipe and does not know it.
+std::string quote_folder(const CompileArgs& args, std::string_view source) {
+  if (args.file == "-" || !includes_by_quotes(source)) return {};
+  return std::filesystem::path(absolute_path(args.file)).parent_path().string();
+}
+
+std::vector<std::string> compiler_options(const CompileArgs& args, const std::string& quotes) {
   std::vector<std::string> options;
   if (!args.optimize.empty()) options.push_back("-O" + args.optimize);
   if (!args.standard.empty()) options.push_back("-std=" + args.standard);
   options.insert(options.end(), args.options.begin(), args.options.end());
+  // For <...> the folder must not come before the system's: -iquote, where that is known.
+  if (!quotes.empty() && kind_of(args) == "cpu") options.insert(options.end(), {"-iquote", quotes});
   return options;
 }
 
-std::vector<std::string> include_folders(const CompileArgs& args, std::string_view source) {
+std::vector<std::string> include_folders(const CompileArgs& args, const std::string& quotes) {
   std::vector<std::string> folders;
-  if (args.file != "-" && includes_by_quotes(source)) {
-    folders.push_back(std::filesystem::path(absolute_path(args.file)).parent_path().string());
-  }
+  if (!quotes.empty() && kind_of(args) != "cpu") folders.push_back(quotes);
   for (const std::string& folder : args.include_dirs) folders.push_back(absolute_path(folder));
   return folders;
 }
@@ -145,9 +156,10 @@ Request build_request(const CompileArgs& args) {
   add_text(request.get(), "source", source);
   const std::string language = args.language.empty() ? guess_language(args.file) : args.language;
   if (!language.empty()) add_text(request.get(), "language", language);
-  add_list(request.get(), "options", compiler_options(args));
+  const std::string quotes = quote_folder(args, source);
+  add_list(request.get(), "options", compiler_options(args, quotes));
   add_defines(request.get(), args.defines);
-  add_list(request.get(), "include_dirs", include_folders(args, source));
+  add_list(request.get(), "include_dirs", include_folders(args, quotes));
   if (!args.compiler.empty()) add_text(request.get(), "compiler", args.compiler);
   add_fields(request.get(), args.fields);
   return request;
@@ -160,7 +172,7 @@ void fail_with_backends(tlc_cache* cache, const CompileArgs& args, tlc_status st
   const bool listed = about_target && tlc_cache_backends(cache, &json, &ignored) == TLC_OK;
   const Blob blob(json);
   if (listed) {
-    const std::string kind = args.target.substr(0, args.target.find(':'));
+    const std::string kind = kind_of(args);
     std::string registered;
     bool known = false;
     for (const Json& backend : part(parse_report(blob), "backends")) {

@@ -4,9 +4,10 @@
 // They become the request's fields, whatever the target kind:
 //   source        text   the file's content
 //   language      text   from --language or the file's ending; left out when neither says it
-//   options       list   -O, --std, then each --option, in order
+//   options       list   -O, --std, then each --option, in order; for kind cpu then -iquote and
+//                        the file's folder, when it includes "..."
 //   defines       map    -D NAME=VALUE as text, -D NAME as null
-//   include_dirs  list   absolute paths, the file's own folder first when it includes "..."
+//   include_dirs  list   absolute paths; for other kinds than cpu the file's folder first, likewise
 //   compiler      text   --compiler
 #pragma once
 
