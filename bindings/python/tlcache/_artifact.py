@@ -13,7 +13,11 @@ from typing import Any
 from ._bundle import MemberType
 from ._errors import NotFoundError, Status, check
 from ._key import Digest
-from ._native import Keep, ffi, from_text, lib, owned, take_bytes
+from ._native import Keep, ffi, from_text, lib, take_bytes
+
+# What a hit and a member need, without a look-up in a module.
+_new, _gc, _buffer = object.__new__, ffi.gc, ffi.buffer
+_find, _release = lib.tlcpy_find, lib.tlc_artifact_release
 
 
 class Tier(enum.IntEnum):
@@ -57,37 +61,47 @@ class Artifact(Mapping[str, memoryview]):
 
     The memory is the store's own, mapped. Each memoryview, each slice of it and each numpy array
     made of it keeps the artifact by itself; nothing has to be closed, and an eviction does no harm.
-
-    Attributes:
-        status: OK; for what was put also EXISTED, NOT_STORED or TOO_LARGE.
-        reason: why it was not stored; empty otherwise.
-        log: the compiler's output, if this call compiled; else None.
     """
 
-    __slots__ = ("__weakref__", "_keep", "_members", "_names", "_ptr", "log", "reason", "status")
+    # On the way to a hit only _ptr and _views are set; the others are where they are needed.
+    __slots__ = ("__weakref__", "_names", "_outcome", "_ptr", "_views")
 
     def __init__(self) -> None:
         raise TypeError("an Artifact comes from a Cache")
 
     @classmethod
-    def _own(cls, pointer: Any, status: Status = Status.OK, reason: str = "") -> Artifact:
-        self = object.__new__(cls)
-        self._ptr = owned(pointer, lib.tlc_artifact_release)
-        self._members = {}
-        self._names = None
-        self._keep = None
-        self.status = status
-        self.reason = reason
-        self.log = None
+    def _own(
+        cls, pointer: Any, status: Status = Status.OK, reason: str = "", log: str | None = None
+    ) -> Artifact:
+        self = hit(pointer)
+        self._outcome = (status, reason, log)
         return self
 
     _ptr: Any
-    _members: dict[str, memoryview]
-    _names: dict[str, tuple[int, int]] | None
-    _keep: Keep | None
-    status: Status
-    reason: str
-    log: str | None
+    _views: dict[str, memoryview]
+    _names: dict[str, tuple[int, int]]
+    _outcome: tuple[Status, str, str | None]
+
+    def _how(self) -> tuple[Status, str, str | None]:
+        try:
+            return self._outcome
+        except AttributeError:
+            return (Status.OK, "", None)
+
+    @property
+    def status(self) -> Status:
+        """OK; for what was put also EXISTED, NOT_STORED or TOO_LARGE."""
+        return self._how()[0]
+
+    @property
+    def reason(self) -> str:
+        """Why it was not stored; empty otherwise."""
+        return self._how()[1]
+
+    @property
+    def log(self) -> str | None:
+        """The compiler's output, if this call compiled; else None."""
+        return self._how()[2]
 
     @property
     def stored(self) -> bool:
@@ -95,36 +109,36 @@ class Artifact(Mapping[str, memoryview]):
         return self.status in (Status.OK, Status.EXISTED)
 
     def __getitem__(self, name: str) -> memoryview:
-        found = self._members.get(name)
-        if found is None:
-            if not isinstance(name, str):
-                raise KeyError(name)
-            encoded = name.encode("utf-8", "surrogatepass")
-            member = lib.tlcpy_find(self._ptr, encoded, len(encoded))
-            if not member:
-                raise KeyError(name)
-            found = self._view(member.data, member.size)
-            self._members[name] = found
-        return found[:]
+        view = self._views.get(name)
+        if view is None:
+            view = self._views[name] = self._view(name)
+        # A new one each time: the caller may release it.
+        return view[:]
 
-    def _view(self, data: Any, size: int) -> memoryview:
-        """Memory that keeps the native handle, not this object: no cycle, no order of release."""
+    def _view(self, name: str) -> memoryview:
+        """A member's memory. It keeps the native handle, not this object: there is no cycle."""
+        if not isinstance(name, str):
+            raise KeyError(name)
+        encoded = name.encode("utf-8", "surrogatepass")
+        member = _find(self._ptr, encoded, len(encoded))
+        if not member:
+            raise KeyError(name)
+        size = member.size
         if not size:
             return memoryview(b"")
-        keep = self._keep
-        if keep is None:
-            keep = self._keep = Keep(self._ptr)
-        return memoryview(ffi.buffer(ffi.gc(data, keep), size)).toreadonly()
+        return memoryview(_buffer(_gc(member.data, Keep(self._ptr)), size)).toreadonly()
 
     def _index(self) -> dict[str, tuple[int, int]]:
         """Position and type of each member by name, in the order they were added."""
-        if self._names is None:
+        try:
+            return self._names
+        except AttributeError:
             names = {}
             for index in range(lib.tlc_artifact_member_count(self._ptr)):
                 member = lib.tlcpy_member(self._ptr, index)
                 names[from_text(member.name)] = (index, member.type)
             self._names = names
-        return self._names
+            return names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._index())
@@ -204,3 +218,11 @@ class Artifact(Mapping[str, memoryview]):
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name!r}: {self[name].nbytes}" for name in self)
         return f"<tlcache.Artifact {self.info.digest.hex()[:16]} {{{sizes}}}>"
+
+
+def hit(pointer: Any) -> Artifact:
+    """The artifact of a native handle; takes the reference over."""
+    self = _new(Artifact)
+    self._ptr = _gc(pointer, _release)
+    self._views = {}
+    return self

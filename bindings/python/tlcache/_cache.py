@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Literal
 
-from ._artifact import Artifact
+from ._artifact import Artifact, hit
 from ._bundle import Bundle, BytesLike, PathLike, as_bundle
 from ._callbacks import Pending
 from ._errors import CompileError, InvalidError, LoadError, check, make_error
@@ -36,6 +36,7 @@ Members = Mapping[str, BytesLike] | Bundle
 CompileFunction = Callable[[Request, Key], Members]
 Progress = Callable[[int, int], bool | None]
 
+_get = lib.tlcpy_get
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -149,9 +150,9 @@ class Cache:
 
     def get(self, key: Key) -> Artifact | None:
         """The artifact of the key; None if there is none, or it is damaged."""
-        pointer = lib.tlcpy_get(self._ptr or self._handle(), key._ptr)
+        pointer = _get(self._ptr or self._handle(), key._ptr)
         if pointer:
-            return Artifact._own(pointer)
+            return hit(pointer)
         status = lib.tlcpy_status()
         if status < 0:
             raise make_error(status, lib.tlcpy_last_error())
@@ -361,9 +362,7 @@ class Cache:
             failure.log = said or ""
             raise failure
         check(status, error)
-        result = Artifact._own(artifact[0])
-        result.log = said
-        return result
+        return Artifact._own(artifact[0], log=said)
 
     # ------------------------------------------------------------ modules
 

@@ -59,10 +59,12 @@ class CompileLock:
         self._started = time.monotonic()
 
     def _take(self) -> Any:
+        """The native lock, which the caller ends."""
         try:
             handle = self._holder.pop()
         except IndexError:
             raise InvalidError("the compile lock was ended already") from None
+        ffi.gc(handle, None)
         return handle
 
     def publish(
@@ -81,7 +83,7 @@ class CompileLock:
         if bundle.compile_time is None:
             bundle.compile_time = time.monotonic() - self._started
         native = bundle._native()
-        handle = ffi.gc(self._take(), None)
+        handle = self._take()
         out, error = ffi.new("tlc_artifact**"), lib.tlcpy_error()
         status = lib.tlc_lock_publish(handle, native, out, error)
         self.artifact = published(status, out, error)
@@ -89,14 +91,14 @@ class CompileLock:
 
     def fail(self, message: str, status: int = Status.E_COMPILE) -> None:
         """Ends the lock: threads of this process that wait get this, other processes compile."""
-        lib.tlc_lock_fail(
-            ffi.gc(self._take(), None), status, text(message.encode("utf-8", "replace"))
-        )
+        lib.tlc_lock_fail(self._take(), status, text(message.encode("utf-8", "replace")))
 
     def abandon(self) -> None:
         """Ends the lock: the next that waits compiles. Does nothing where it was ended already."""
-        if self._holder:
-            lib.tlc_lock_abandon(ffi.gc(self._take(), None))
+        try:
+            lib.tlc_lock_abandon(self._take())
+        except InvalidError:
+            return
 
     def __enter__(self) -> CompileLock:
         return self

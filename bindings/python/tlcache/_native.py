@@ -106,6 +106,15 @@ def _check_version() -> None:
         )
 
 
+def _is_opaque(struct_name: str) -> bool:
+    # Not by `.fields is None`: some cffi abort when asked for the fields of an opaque struct.
+    try:
+        ffi.sizeof(struct_name)
+    except ffi.error:
+        return True
+    return False
+
+
 def layout_differences(table: dict[str, dict[str | None, tuple[int, int]]]) -> list[str]:
     """What a layout table (struct -> member -> (offset, size)) has otherwise than this module.
 
@@ -116,7 +125,7 @@ def layout_differences(table: dict[str, dict[str | None, tuple[int, int]]]) -> l
         if not struct_name.startswith("tlc_"):
             continue
         mirror = ffi.typeof(struct_name)
-        if mirror.kind != "struct" or mirror.fields is None:
+        if mirror.kind != "struct" or _is_opaque(struct_name):
             continue
         theirs = table.get(struct_name)
         if theirs is None:
