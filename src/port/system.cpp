@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <sys/random.h>
 #include <unistd.h>
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
 
 #include <cerrno>
 #include <stdexcept>
@@ -74,6 +77,14 @@ std::string libc_name() {
   return "musl";  // it defines no macro to know it by, and is the only other one built for
 #else
   return "other";
+#endif
+}
+
+std::string libc_version() {
+#if defined(__GLIBC__)
+  return libc_name() + "-" + ::gnu_get_libc_version();
+#else
+  return libc_name();
 #endif
 }
 

@@ -20,5 +20,7 @@ void random_bytes(void* into, std::size_t len);
 
 /// "glibc", "musl", or "other": part of what a file of mapped structures depends on.
 [[nodiscard]] std::string libc_name();
+/// The name and, where the library tells it at run time, its version: "glibc-2.36".
+[[nodiscard]] std::string libc_version();
 
 }  // namespace tlc::port

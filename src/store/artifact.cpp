@@ -54,56 +54,44 @@ Body make_body(std::uint64_t size) {
   return Body(static_cast<std::uint8_t*>(::operator new[](size, std::align_val_t{kAlignment})));
 }
 
-Result<std::unique_ptr<Artifact>> Artifact::from_segment(std::shared_ptr<Segment> segment, const RecordHeader& header,
-                                                         std::span<const std::uint8_t> body) {
-  std::unique_ptr<Artifact> artifact(new Artifact(header));
-  Result<RecordMeta> meta = parse_meta(header, body);
-  if (!meta) return std::move(meta).error();
-  artifact->meta_ = std::move(*meta);
-  artifact->segment_ = std::move(segment);
-  artifact->body_ = body;
-  return artifact;
-}
-
-Result<std::unique_ptr<Artifact>> Artifact::from_memory(const RecordHeader& header, Body body, Tier tier,
-                                                        std::shared_ptr<Segment> segment) {
-  std::unique_ptr<Artifact> artifact(new Artifact(header));
-  const std::span<const std::uint8_t> bytes(body.get(), header.body_length);
-  Result<RecordMeta> meta = parse_meta(header, bytes);
-  if (!meta) return std::move(meta).error();
-  artifact->meta_ = std::move(*meta);
-  artifact->memory_ = std::move(body);
-  artifact->segment_ = std::move(segment);
-  artifact->body_ = bytes;
-  artifact->tier_ = tier;
-  return artifact;
-}
-
 const MemberView* Artifact::find(std::string_view name) const {
   for (const MemberView& member : meta_.members)
     if (member.name == name) return &member;
   return nullptr;
 }
 
-bool Artifact::read(std::size_t member, void* into) const {
-  const auto& data = meta_.members[member].data;
-  if (segment_ == nullptr) {
-    if (!data.empty()) std::memcpy(into, data.data(), data.size());
-    return true;
+// The hash was verified with the record; the mapping is not looked at, since somebody may have cut the file.
+Result<void> Artifact::read(std::size_t member, void* into, std::size_t capacity) const {
+  if (member >= meta_.members.size())
+    return make_error(TLC_E_INVALID, "the artifact has " + std::to_string(meta_.members.size()) + " members");
+  const MemberView& from = meta_.members[member];
+  if (capacity < from.data.size() || (into == nullptr && !from.data.empty()))
+    return make_error(TLC_E_INVALID, "the buffer has " + std::to_string(capacity) + " bytes and the member " +
+                                         std::to_string(from.data.size()));
+  if (from.data.empty()) return {};
+  if (memory_ != nullptr) {
+    std::memcpy(into, from.data.data(), from.data.size());
+    return {};
   }
-  const auto at = static_cast<std::uint64_t>(data.data() - body_.data());
-  return data.empty() || segment_->read(header_.offset + kHeaderSize + at, into, data.size());
+  const auto at = static_cast<std::uint64_t>(from.data.data() - body_.data());
+  if (!segment_->read(header_.offset + kHeaderSize + at, into, from.data.size()))
+    return make_error(TLC_E_IO, "the segment is cut short");
+  if (trust::xxh3_128(into, from.data.size()) != from.hash)
+    return make_error(TLC_E_CORRUPT, "the segment was overwritten while the artifact was held");
+  return {};
 }
 
+bool Artifact::inherited() const { return fork_epoch_ != port::fork_epoch(); }
+
 void Artifact::retain() {
-  if (fork_epoch_ != port::fork_epoch()) return;
+  if (inherited()) return;
   const ArtifactTable::InLane in(*table_);
   if (detached_) references_.fetch_add(1, std::memory_order_relaxed);
   else ++in.lane.counts[id_];
 }
 
 void Artifact::release() {
-  if (fork_epoch_ != port::fork_epoch()) return;
+  if (inherited()) return;
   bool last = false;
   {
     const ArtifactTable::InLane in(*table_);

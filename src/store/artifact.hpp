@@ -17,8 +17,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +33,20 @@
 namespace tlc::store {
 
 class ArtifactTable;
+class Store;
+
+/// A folder of an artifact's files outside any store; removed with its owner.
+class PrivateFolder {
+ public:
+  explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  ~PrivateFolder();
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 /// Memory for an artifact's body, aligned as members need it.
 struct FreeBody {
@@ -44,12 +60,15 @@ enum class Tier : std::uint8_t { memory = TLC_TIER_MEMORY, store = TLC_TIER_STOR
 
 class Artifact {
  public:
-  /// Over the record at `offset` of a segment, whose header and body were checked.
-  static Result<std::unique_ptr<Artifact>> from_segment(std::shared_ptr<Segment> segment, const RecordHeader& header,
-                                                        std::span<const std::uint8_t> body);
-  /// Over a body of its own (64-byte aligned): what was read or is kept in memory.
-  static Result<std::unique_ptr<Artifact>> from_memory(const RecordHeader& header, Body body,
-                                                       Tier tier, std::shared_ptr<Segment> segment = nullptr);
+  /// Over a body that was checked: in the mapping of `segment`, or in `memory` (what was read, or is kept in memory only).
+  Artifact(const RecordHeader& header, RecordMeta meta, std::span<const std::uint8_t> body, Body memory, Tier tier,
+           std::shared_ptr<Segment> segment)
+      : header_(header),
+        meta_(std::move(meta)),
+        segment_(std::move(segment)),
+        memory_(std::move(memory)),
+        body_(body),
+        tier_(tier) {}
 
   [[nodiscard]] const trust::Digest& key() const { return header_.key; }
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(header_.kind); }
@@ -62,11 +81,19 @@ class Artifact {
 
   /// The member of this name, or nullptr.
   [[nodiscard]] const MemberView* find(std::string_view name) const;
-  /// Copies a member by pread where it is in a segment, else from memory. False if the file does not have it.
-  [[nodiscard]] bool read(std::size_t member, void* into) const;
+  /// Copies a member by pread where it is in a segment, else from memory, and compares the copy with what was verified.
+  Result<void> read(std::size_t member, void* into, std::size_t capacity) const;
+
+  /// A folder with the members as files (folders.cpp): the store's, or one of its own for what is in memory only.
+  [[nodiscard]] Result<std::string> folder() const;
+  /// Whether it was made by the parent of this process.
+  [[nodiscard]] bool inherited() const;
 
   void retain();
   void release();
+
+  /// The store it was found in, if any.
+  std::weak_ptr<Store> home;
 
   /// Recency: the slot in the control file, and the last minute this process stamped there.
   std::uint32_t slot = 0;
@@ -76,7 +103,6 @@ class Artifact {
 
  private:
   friend class ArtifactTable;
-  explicit Artifact(const RecordHeader& header) : header_(header) {}
 
   RecordHeader header_;
   RecordMeta meta_;
@@ -84,6 +110,8 @@ class Artifact {
   Body memory_;
   std::span<const std::uint8_t> body_;
   Tier tier_ = Tier::store;
+  mutable std::mutex folder_mutex_;
+  mutable std::unique_ptr<PrivateFolder> private_folder_;
 
   // Set by the table.
   std::shared_ptr<ArtifactTable> table_;

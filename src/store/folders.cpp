@@ -16,6 +16,7 @@
 #include <cstring>
 #include <utility>
 
+#include "port/env.hpp"
 #include "port/file.hpp"
 #include "port/lock.hpp"
 #include "port/step.hpp"
@@ -93,6 +94,29 @@ std::optional<port::Fd> use(int files_dir, const std::string& name) {
 }
 
 }  // namespace
+
+PrivateFolder::~PrivateFolder() { (void)port::remove_tree_at(AT_FDCWD, path_.c_str()); }
+
+Result<std::string> Artifact::folder() const {
+  if (inherited())
+    return make_error(TLC_E_FORKED, "the artifact was found by the parent process; look its key up again here");
+  if (const std::shared_ptr<Store> store = home.lock(); store != nullptr && !store->read_only()) {
+    Result<std::string> path = store->folder(*this);
+    if (path) return path;
+  }
+  const std::lock_guard lock(folder_mutex_);
+  if (private_folder_ == nullptr) {
+    const char* temporary = port::secure_env("TMPDIR");
+    std::string path = std::string(temporary != nullptr && temporary[0] == '/' ? temporary : "/tmp") + "/tlcache-" +
+                       std::to_string(port::random_u64());
+    if (Result<void> made = write_folder(AT_FDCWD, path, *this); !made) {
+      (void)port::remove_tree_at(AT_FDCWD, path.c_str());
+      return std::move(made).error();
+    }
+    private_folder_ = std::make_unique<PrivateFolder>(std::move(path));
+  }
+  return private_folder_->path();
+}
 
 Result<std::string> Store::folder(const Artifact& artifact) {
   if (read_only()) return make_error(TLC_E_UNSUPPORTED, "a read-only store has no place for files");

@@ -42,16 +42,24 @@ std::optional<std::string> load(const Segment& segment, const trust::Digest& key
 
 }  // namespace
 
+Result<void> Store::for_each_key(const IndexReader::Visitor& fn) {
+  const Lookup outcome = index_.for_each(
+      [&](const trust::Digest& key, const IndexRecord& record) { return !intact(record, key) || fn(key, record); });
+  if (outcome == Lookup::corrupt)
+    return make_error(TLC_E_CORRUPT, "the index is damaged; the next publish rebuilds it");
+  return {};
+}
+
 Result<void> Store::for_each(std::string_view name_space, const std::function<bool(const Entry&)>& fn) {
   const std::uint64_t wanted = namespace_id(name_space);
   std::vector<Listed> listed;
-  const Lookup outcome = index_.for_each([&](const trust::Digest& key, const IndexRecord& record) {
-    if (intact(record, key) && record.kind != static_cast<std::uint8_t>(Kind::tombstone) &&
+  Result<void> walked = for_each_key([&](const trust::Digest& key, const IndexRecord& record) {
+    if (record.kind != static_cast<std::uint8_t>(Kind::tombstone) &&
         (name_space.empty() || record.namespace_id == wanted))
       listed.push_back({key, record});
     return true;
   });
-  if (outcome == Lookup::corrupt) return make_error(TLC_E_CORRUPT, "the index is damaged; it is rebuilt by the next publish");
+  if (!walked) return walked;
   std::sort(listed.begin(), listed.end(), [](const Listed& a, const Listed& b) {
     return std::pair(a.record.segment, a.record.offset) < std::pair(b.record.segment, b.record.offset);
   });
@@ -97,10 +105,10 @@ std::optional<Damage> Store::examine(const trust::Digest& key, const IndexRecord
   if (!segment) return damage(segment.error().status == TLC_MISS ? "its segment is missing" : segment.error().message);
   Loaded loaded;
   if (auto fault = load(**segment, key, record, id_, loaded)) return damage(*fault);
-  const auto fault = check_body(loaded.header, loaded.body, user_key());
   Result<RecordMeta> meta = parse_meta(loaded.header, loaded.body);
-  if (fault) return damage(*fault, meta ? std::string(meta->label) : std::string());
   if (!meta) return damage(meta.error().message);
+  if (auto fault = check_members(loaded.header, *meta, loaded.body, user_key()))
+    return damage(*fault, std::string(meta->label));
   return std::nullopt;
 }
 

@@ -68,30 +68,29 @@ Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexReco
   if (auto fault = check_header(header, record.segment, record.offset, id_)) return make_error(TLC_REJECTED, *fault);
   if (!agrees(header, key, record)) return make_error(TLC_REJECTED, "the index points to another record");
 
-  Result<std::unique_ptr<Artifact>> made = make_error(TLC_REJECTED, "the segment is cut short");
+  std::span<const std::uint8_t> body;
+  Body copy;
   if (!view.empty()) {
-    const auto body = view.subspan(kHeaderSize, header.body_length);
-    if (auto fault = check_body(header, body, user_key())) return make_error(TLC_REJECTED, *fault);
-    made = Artifact::from_segment(segment, header, body);
-  } else if (!segment->mapped()) {
-    Body body = make_body(header.body_length);
-    if (!segment->read(record.offset + kHeaderSize, body.get(), header.body_length)) return std::move(made).error();
-    if (auto fault = check_body(header, {body.get(), header.body_length}, user_key()))
-      return make_error(TLC_REJECTED, *fault);
-    made = Artifact::from_memory(header, std::move(body), Tier::store, segment);
+    body = view.subspan(kHeaderSize, header.body_length);
+  } else if (!segment->mapped() && header.body_length <= segment->size()) {
+    copy = make_body(header.body_length);
+    if (segment->read(record.offset + kHeaderSize, copy.get(), header.body_length))
+      body = {copy.get(), header.body_length};
   }
-  if (!made) {
-    Error error = std::move(made).error();
-    error.status = TLC_REJECTED;
-    return error;
-  }
-  (*made)->slot = record.slot;
+  if (body.data() == nullptr) return make_error(TLC_REJECTED, "the segment is cut short");
+  Result<RecordMeta> meta = parse_meta(header, body);
+  if (!meta) return make_error(TLC_REJECTED, meta.error().message);
+  if (auto fault = check_members(header, *meta, body, user_key())) return make_error(TLC_REJECTED, *fault);
+  std::unique_ptr<Artifact> made =
+      std::make_unique<Artifact>(header, std::move(*meta), body, std::move(copy), Tier::store, segment);
+  made->slot = record.slot;
+  made->home = weak_from_this();
   {
     const std::lock_guard lock(tally_mutex_);
-    (*made)->counter = tally_for((*made)->meta().name_space);
+    made->counter = tally_for(made->meta().name_space);
   }
-  count((*made)->meta().name_space, Counter::saved_us, header.compile_us);
-  return ArtifactRef(table_->insert(std::move(*made), change));
+  count(made->meta().name_space, Counter::saved_us, header.compile_us);
+  return ArtifactRef(table_->insert(std::move(made), change));
 }
 
 Found Store::get(const trust::Digest& key) {

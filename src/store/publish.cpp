@@ -49,7 +49,9 @@ IndexRecord make_index_record(const RecordHeader& header, std::uint32_t slot) {
 
 Store::Seen Store::look(const trust::Digest& key) {
   const Found found = get(key);
-  if (found.outcome == Outcome::hit) return {true, found.artifact->header().sequence};
+  // A failure record gives way to whatever is published.
+  if (found.outcome == Outcome::hit)
+    return {found.artifact->kind() != Kind::failure, found.artifact->header().sequence};
   return {false, found.sequence};
 }
 

@@ -26,7 +26,7 @@ void append_bytes(std::vector<std::uint8_t>& out, const Bytes& bytes) {
 std::size_t meta_size(const RecordContent& content) {
   std::size_t size = 2 + content.name_space.size() + 2 + content.label.size() + 4 + content.key_encoding.size() + 4 +
                      content.requirements.size() * 32 + 4;
-  for (const MemberView& member : content.members) size += 22 + member.name.size();
+  for (const MemberView& member : content.members) size += 38 + member.name.size();
   return size;
 }
 
@@ -48,6 +48,9 @@ std::vector<std::uint8_t> encode_meta(const RecordContent& content) {
     append(out, member.type);
     append(out, offset);
     append(out, static_cast<std::uint64_t>(member.data.size()));
+    const trust::Hash128 hash = trust::xxh3_128(member.data.data(), member.data.size());
+    append(out, hash.lo);
+    append(out, hash.hi);
     append(out, static_cast<std::uint16_t>(member.name.size()));
     append_bytes(out, member.name);
     offset = align_up(offset + member.data.size());
@@ -58,13 +61,6 @@ std::vector<std::uint8_t> encode_meta(const RecordContent& content) {
 void pad(std::vector<std::span<const std::uint8_t>>& pieces, std::uint64_t size) {
   const std::uint64_t rest = align_up(size) - size;
   if (rest != 0) pieces.emplace_back(kZeros.data(), rest);
-}
-
-trust::Hash128 hash_pieces(std::span<const std::uint8_t> meta, std::span<const std::span<const std::uint8_t>> rest) {
-  trust::Xxh128 hash;
-  hash.update(meta.data(), meta.size());
-  for (const auto& piece : rest) hash.update(piece.data(), piece.size());
-  return hash.finish();
 }
 
 trust::Digest digest_pieces(std::span<const std::uint8_t> meta, std::span<const std::span<const std::uint8_t>> rest) {
@@ -158,7 +154,7 @@ Result<RecordImage> RecordImage::make(const RecordContent& content, std::uint64_
   header.created_ns = created_ns;
   header.compile_us = content.compile_us;
   header.label_hash = trust::xxh3_64(content.label.data(), content.label.size());
-  const trust::Hash128 hash = hash_pieces(image.meta_, image.body_);
+  const trust::Hash128 hash = trust::xxh3_128(image.meta_.data(), image.meta_.size());
   header.hash_lo = hash.lo;
   header.hash_hi = hash.hi;
   if (user_key != nullptr) {
@@ -200,11 +196,10 @@ std::optional<std::string> check_header(const RecordHeader& header, std::uint64_
   return std::nullopt;
 }
 
-std::optional<std::string> check_body(const RecordHeader& header, std::span<const std::uint8_t> body,
-                                      const trust::MacKey* user_key) {
-  const trust::Hash128 hash = trust::xxh3_128(body.data(), body.size());
-  if (body.size() != header.body_length || hash.lo != header.hash_lo || hash.hi != header.hash_hi)
-    return "the payload is damaged";
+std::optional<std::string> check_members(const RecordHeader& header, const RecordMeta& meta,
+                                         std::span<const std::uint8_t> body, const trust::MacKey* user_key) {
+  for (const MemberView& member : meta.members)
+    if (trust::xxh3_128(member.data.data(), member.data.size()) != member.hash) return "the payload is damaged";
   if (user_key == nullptr) return std::nullopt;
   if ((header.flags & kStrict) == 0) return "stored without a content hash, which strict verification needs";
   if (!same(header.auth, auth_of(header, *user_key))) return "the record was not made with this user's key";
@@ -215,6 +210,8 @@ std::optional<std::string> check_body(const RecordHeader& header, std::span<cons
 Result<RecordMeta> parse_meta(const RecordHeader& header, std::span<const std::uint8_t> body) {
   const Error bad = make_error(TLC_E_CORRUPT, "the record's member table does not fit");
   if (header.meta_length > body.size()) return bad;
+  if (trust::xxh3_128(body.data(), header.meta_length) != trust::Hash128{header.hash_lo, header.hash_hi})
+    return make_error(TLC_E_CORRUPT, "the record's member table is damaged");
   MetaReader reader(body.first(header.meta_length));
   RecordMeta meta;
   meta.name_space = reader.text(reader.number<std::uint16_t>());
@@ -229,6 +226,8 @@ Result<RecordMeta> parse_meta(const RecordHeader& header, std::span<const std::u
     member.type = reader.number<std::uint32_t>();
     const auto offset = reader.number<std::uint64_t>();
     const auto size = reader.number<std::uint64_t>();
+    member.hash.lo = reader.number<std::uint64_t>();
+    member.hash.hi = reader.number<std::uint64_t>();
     member.name = reader.text(reader.number<std::uint16_t>());
     if (!reader.ok() || offset % kAlignment != 0 || offset > body.size() || size > body.size() - offset) return bad;
     member.data = body.subspan(offset, size);

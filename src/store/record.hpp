@@ -14,11 +14,11 @@
 //    32  32  digest of the key                             4  type
 //    64   8  namespace id: XXH3-64 of its name             8  offset from the start of the body, multiple of 64
 //    72   8  length of the record, a multiple of 64        8  size
-//    80   8  length of the meta                            2  length of the name, then its bytes
-//    88   8  length of the body                          members, each at a multiple of 64, zeros between
-//    96   8  created, wall clock, ns
+//    80   8  length of the meta                           16  XXH3-128 of the member
+//    88   8  length of the body                            2  length of the name, then its bytes
+//    96   8  created, wall clock, ns                     members, each at a multiple of 64, zeros between
 //   104   8  compile time, us
-//   112  16  XXH3-128 of the body
+//   112  16  XXH3-128 of the meta
 //   128   8  XXH3-64 of the label
 //   136   8  id of the segment
 //   144   8  offset in the segment
@@ -87,6 +87,7 @@ struct MemberView {
   std::string_view name;
   std::uint32_t type = 0;
   std::span<const std::uint8_t> data;
+  trust::Hash128 hash{};  ///< of the data; only of one that was found
 };
 
 /// What a publish is made of, all borrowed.
@@ -137,10 +138,12 @@ class RecordImage {
 /// Why a header is not one, or nothing if it is whole, of this store and at its place. Reads only the header.
 [[nodiscard]] std::optional<std::string> check_header(const RecordHeader& header, std::uint64_t segment,
                                                       std::uint64_t offset, const trust::MacKey& store_key);
-/// The same for the body against a header that passed: hashes, and with `user_key` the strict ones.
-[[nodiscard]] std::optional<std::string> check_body(const RecordHeader& header, std::span<const std::uint8_t> body,
-                                                    const trust::MacKey* user_key);
-/// The parts of a body. Bounds-checked: an Error (TLC_E_CORRUPT) whatever the bytes are.
+/// The parts of a body, whose meta is checked against the header. Bounds-checked: an Error (TLC_E_CORRUPT) whatever the
+/// bytes are. What is in the members is not read.
 [[nodiscard]] Result<RecordMeta> parse_meta(const RecordHeader& header, std::span<const std::uint8_t> body);
+/// Why the members are not what was stored, or nothing. With `user_key` the strict hashes are checked too.
+[[nodiscard]] std::optional<std::string> check_members(const RecordHeader& header, const RecordMeta& meta,
+                                                       std::span<const std::uint8_t> body,
+                                                       const trust::MacKey* user_key);
 
 }  // namespace tlc::store

@@ -140,6 +140,8 @@ class Store : public std::enable_shared_from_this<Store> {
   };
   /// Visits the entries whose record can be read. fn returns false to stop.
   Result<void> for_each(std::string_view name_space, const std::function<bool(const Entry&)>& fn);
+  /// Visits what the index says, without reading the records.
+  Result<void> for_each_key(const IndexReader::Visitor& fn);
   [[nodiscard]] StoreStats stats();
   Result<VerifyReport> verify(bool repair, const Progress& progress);
   [[nodiscard]] std::optional<Control::Removal> removal_of(const trust::Digest& key) const;

@@ -7,6 +7,7 @@
 
 #include <mutex>
 #include <new>
+#include <string>
 
 namespace tlc::trust {
 
@@ -103,6 +104,16 @@ Hash128 Xxh128::finish() {
 
 void Xxh128::Free::operator()(void* state) const noexcept {
   ::XXH3_freeState(xxh_state(state));
+}
+
+const char* sodium_version() {
+  return ::sodium_version_string();
+}
+
+const char* xxhash_version() {
+  static const std::string text = std::to_string(XXH_VERSION_MAJOR) + "." + std::to_string(XXH_VERSION_MINOR) + "." +
+                                  std::to_string(XXH_VERSION_RELEASE);
+  return text.c_str();
 }
 
 }  // namespace tlc::trust

@@ -72,4 +72,8 @@ class Xxh128 {
   std::unique_ptr<void, Free> state_;
 };
 
+/// Versions of the libraries that are really loaded, or (XXH3 is compiled in) were compiled with.
+[[nodiscard]] const char* sodium_version();
+[[nodiscard]] const char* xxhash_version();
+
 }  // namespace tlc::trust

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "cache/values.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+
+#include "key/reader.hpp"
+
+namespace tlc::cache {
+namespace {
+
+/// Length of the text cut to fit, without splitting a UTF-8 sequence.
+std::size_t cut(std::string_view text, std::size_t room) {
+  if (text.size() <= room) return text.size();
+  std::size_t at = room;
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  return at;
+}
+
+void fill_member(tlc_member& out, const store::MemberView& member) {
+  out.name = str_of(member.name);
+  out.data = member.data.data();
+  out.size = member.data.size();
+  out.type = member.type;
+}
+
+Result<void> check_member(const tlc_member* out) {
+  if (out == nullptr) return make_error(TLC_E_INVALID, "member is NULL");
+  if (out->struct_size < TLC_SIZEOF(tlc_member, type))
+    return make_error(TLC_E_INVALID, "tlc_member.struct_size is not set");
+  return {};
+}
+
+}  // namespace
+
+tlc_status fill_error(tlc_error* error, const Error& from) {
+  if (error == nullptr || error->struct_size < TLC_SIZEOF(tlc_error, message)) return from.status;
+  error->code = from.status;
+  error->sys_errno = from.sys_errno;
+  error->backend_code = from.backend_code;
+  error->message_length = from.message.size();
+  const std::size_t length = cut(from.message, sizeof error->message - 1);
+  std::memcpy(error->message, from.message.data(), length);
+  error->message[length] = '\0';
+  return from.status;
+}
+
+std::string_view key_text(const store::Artifact& artifact, std::string_view field) {
+  key::Items fields(artifact.meta().key_encoding, true);
+  key::Item item;
+  while (fields.next(item) == key::Walk::item)
+    if (item.name == field && item.type == key::Type::text && !item.hashed)
+      return {reinterpret_cast<const char*>(item.payload.data()), item.payload.size()};
+  return {};
+}
+
+const tlc_value* request_find(const tlc_request* request, tlc_str name) {
+  return request == nullptr ? nullptr : to_public(request->request.find(view_of(name)));
+}
+
+std::uint32_t value_type(const tlc_value* value) {
+  return value == nullptr ? std::uint32_t{TLC_TYPE_NULL} : static_cast<std::uint32_t>(to_core(value)->type);
+}
+
+tlc_str value_text(const tlc_value* value) {
+  if (value == nullptr) return {nullptr, 0};
+  const key::Type type = to_core(value)->type;
+  if (type != key::Type::text && type != key::Type::bytes && type != key::Type::digest) return {nullptr, 0};
+  return str_of(to_core(value)->str());
+}
+
+tlc_status value_int(const tlc_value* value, std::int64_t* out) {
+  if (value == nullptr || out == nullptr) return TLC_E_INVALID;
+  const key::Value& core = *to_core(value);
+  if (core.type == key::Type::boolean) {
+    *out = core.boolean ? 1 : 0;
+    return TLC_OK;
+  }
+  if (core.type != key::Type::integer) return TLC_E_INVALID;
+  if (!core.negative && core.integer > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+    return TLC_E_INVALID;
+  *out = static_cast<std::int64_t>(core.integer);
+  return TLC_OK;
+}
+
+tlc_status value_f64(const tlc_value* value, double* out) {
+  if (value == nullptr || out == nullptr) return TLC_E_INVALID;
+  const key::Value& core = *to_core(value);
+  if (core.type == key::Type::f64) *out = core.number;
+  else if (core.type == key::Type::integer)
+    *out = core.negative ? static_cast<double>(static_cast<std::int64_t>(core.integer)) : static_cast<double>(core.integer);
+  else return TLC_E_INVALID;
+  return TLC_OK;
+}
+
+std::size_t value_count(const tlc_value* value) { return value == nullptr ? 0 : to_core(value)->items.size(); }
+
+const tlc_value* value_at(const tlc_value* value, std::size_t index, tlc_str* name) {
+  if (value == nullptr || index >= to_core(value)->items.size()) return nullptr;
+  const key::Value::Entry& entry = to_core(value)->items[index];
+  if (name != nullptr) *name = str_of(entry.first);
+  return to_public(&entry.second);
+}
+
+std::size_t member_count(const tlc_artifact* artifact) {
+  return artifact == nullptr ? 0 : to_core(artifact)->members().size();
+}
+
+tlc_status member_at(const tlc_artifact* artifact, std::size_t index, tlc_member* member, tlc_error* error) {
+  if (artifact == nullptr) return fill_error(error, make_error(TLC_E_INVALID, "artifact is NULL"));
+  if (Result<void> good = check_member(member); !good) return fill_error(error, good.error());
+  const auto& members = to_core(artifact)->members();
+  if (index >= members.size())
+    return fill_error(error, make_error(TLC_E_INVALID, "the artifact has " + std::to_string(members.size()) + " members"));
+  fill_member(*member, members[index]);
+  return TLC_OK;
+}
+
+tlc_status find_member(const tlc_artifact* artifact, tlc_str name, tlc_member* member, tlc_error* error) {
+  if (artifact == nullptr) return fill_error(error, make_error(TLC_E_INVALID, "artifact is NULL"));
+  if (Result<void> good = check_member(member); !good) return fill_error(error, good.error());
+  if (const store::MemberView* found = to_core(artifact)->find(view_of(name))) {
+    fill_member(*member, *found);
+    return TLC_OK;
+  }
+  std::string names;
+  for (const store::MemberView& one : to_core(artifact)->members())
+    names += (names.empty() ? "" : ", ") + std::string(one.name);
+  return fill_error(error, make_error(TLC_E_NOT_FOUND, "the artifact has no member named " + std::string(view_of(name)) +
+                                                           "; it has: " + names));
+}
+
+}  // namespace tlc::cache
