@@ -32,6 +32,12 @@ bool is_system(const std::string& folder) {
   return folder.starts_with("/usr/");
 }
 
+std::string joined(std::string folder, std::string_view name) {
+  folder += '/';
+  folder += name;
+  return folder;
+}
+
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -103,7 +109,7 @@ class Maker {
       }
       // Up to the folder where it is found; in all of them when it is not.
       for (const std::string& folder : folders_) {
-        if (exists(folder + "/" + name)) break;
+        if (exists(joined(folder, name))) break;
         absent_below(folder, name);
       }
     }
@@ -113,14 +119,14 @@ class Maker {
   void shadows_of_libraries() {
     for (const std::string& library : reads_.libraries) {
       for (const std::string& folder : reads_.library_dirs) {
-        const std::string stem = library.starts_with(':') ? library.substr(1) : "lib" + library;
         const bool literal = library.starts_with(':');
-        const std::string shared = folder + "/" + stem + (literal ? "" : ".so");
+        const std::string stem = joined(folder, literal ? library.substr(1) : std::string("lib").append(library));
+        const std::string shared = literal ? stem : stem + ".so";
         if (exists(shared)) break;
         absent_below({}, shared);
         if (literal) continue;
-        if (exists(folder + "/" + stem + ".a")) break;
-        absent_below({}, folder + "/" + stem + ".a");
+        if (exists(stem + ".a")) break;
+        absent_below({}, stem + ".a");
       }
     }
   }

@@ -182,7 +182,7 @@ class Checker {
       if (!option.starts_with(name) || option == "-I-" || option == "-include-pch") continue;
       if (option == name) {
         const std::string& path = value(option);
-        absolute(option + " " + path, path);
+        absolute(std::string(option).append(" ").append(path), path);
         keep_path(name, path, {option, path});
       } else {
         const std::string path = option.substr(name.size());

@@ -46,10 +46,9 @@ Result<void> check_one(const std::string& path) {
   // In a sticky folder of root's (/tmp) others cannot rename or replace what is not theirs.
   const bool sticky = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0 && st.st_uid == 0;
   if (others_write && !sticky) {
-    return make_error(TLC_E_DENIED,
-                      path +
-                          " can be written by its group or by others; remove that permission "
-                          "(chmod go-w)");
+    return make_error(TLC_E_DENIED, path +
+                                        " can be written by its group or by others; remove that permission "
+                                        "(chmod go-w)");
   }
   return {};
 }
@@ -69,8 +68,7 @@ Result<std::string> real_path(const std::string& path) {
 /// What the descriptor says, read before any function of the file is called.
 Result<void> check_desc(const tlc_plugin_desc& desc, const std::string& path, PluginTrust trust) {
   if (desc.magic != TLC_PLUGIN_MAGIC) {
-    return refuse(TLC_E_ABI, path,
-                  "its " TLC_PLUGIN_DESC_SYMBOL " does not begin with TLC_PLUGIN_MAGIC");
+    return refuse(TLC_E_ABI, path, "its " TLC_PLUGIN_DESC_SYMBOL " does not begin with TLC_PLUGIN_MAGIC");
   }
   if (desc.struct_size < kDescSize) {
     return refuse(TLC_E_ABI, path,
@@ -86,9 +84,8 @@ Result<void> check_desc(const tlc_plugin_desc& desc, const std::string& path, Pl
   }
   if (desc.min_host_minor > TLC_ABI_MINOR) {
     return refuse(TLC_E_ABI, path,
-                  "it was built for ABI " + theirs + " and needs a library of ABI " +
-                      std::to_string(desc.abi_major) + "." + std::to_string(desc.min_host_minor) +
-                      " or newer, this library has ABI " + our_version());
+                  "it was built for ABI " + theirs + " and needs a library of ABI " + std::to_string(desc.abi_major) +
+                      "." + std::to_string(desc.min_host_minor) + " or newer, this library has ABI " + our_version());
   }
   if (trust == PluginTrust::installed) {
     const std::string ours = library_build_id();
@@ -101,15 +98,14 @@ Result<void> check_desc(const tlc_plugin_desc& desc, const std::string& path, Pl
   return {};
 }
 
-Result<void> open_and_register(Registry& registry, const tlc_host_api* host,
-                               const std::string& path, PluginTrust trust) {
+Result<void> open_and_register(Registry& registry, const tlc_host_api* host, const std::string& path,
+                               PluginTrust trust) {
   const auto library = port::DynLib::open(path, RTLD_NOW | RTLD_LOCAL);
   if (!library) return refuse(TLC_E_LOAD, path, library.error().message);
   const auto* desc = static_cast<const tlc_plugin_desc*>(library->symbol(TLC_PLUGIN_DESC_SYMBOL));
   if (desc == nullptr) {
     return refuse(TLC_E_ABI, path,
-                  "it does not export " TLC_PLUGIN_DESC_SYMBOL ", so it is no plugin for ABI " +
-                      our_version());
+                  "it does not export " TLC_PLUGIN_DESC_SYMBOL ", so it is no plugin for ABI " + our_version());
   }
   if (auto fits = check_desc(*desc, path, trust); !fits) return fits;
   void* entry = library->symbol(TLC_PLUGIN_INIT_SYMBOL);
@@ -120,21 +116,20 @@ Result<void> open_and_register(Registry& registry, const tlc_host_api* host,
 }
 
 /// Loads one file that a search found; what is wrong with it only shows in the listing.
-void try_plugin(Registry& registry, const tlc_host_api* host, const std::string& path,
-                PluginTrust trust) {
+void try_plugin(Registry& registry, const tlc_host_api* host, const std::string& path, PluginTrust trust) {
   // load_plugin keeps the reason.
   (void)load_plugin(registry, host, path, trust).ok();
 }
 
-void load_folder(Registry& registry, const tlc_host_api* host, const std::string& folder,
-                 PluginTrust trust) {
+void load_folder(Registry& registry, const tlc_host_api* host, const std::string& folder, PluginTrust trust) {
   const auto names = port::list_dir_at(AT_FDCWD, folder.c_str());
   if (!names) {
     registry.note_refusal(folder, names.error());
     return;
   }
   for (const std::string& name : *names) {
-    if (name.ends_with(".so")) try_plugin(registry, host, folder + "/" + name, trust);
+    if (!name.ends_with(".so")) continue;
+    try_plugin(registry, host, std::string(folder).append("/").append(name), trust);
   }
 }
 
@@ -146,15 +141,13 @@ bool is_folder(const std::string& path) {
 }  // namespace
 
 Result<void> check_ownership(const std::string& real_path) {
-  for (std::size_t end = real_path.size(); end != std::string::npos && end != 0;
-       end = real_path.rfind('/', end - 1)) {
+  for (std::size_t end = real_path.size(); end != std::string::npos && end != 0; end = real_path.rfind('/', end - 1)) {
     if (auto ok = check_one(real_path.substr(0, end)); !ok) return ok;
   }
   return check_one("/");
 }
 
-Result<void> load_plugin(Registry& registry, const tlc_host_api* host, const std::string& path,
-                         PluginTrust trust) {
+Result<void> load_plugin(Registry& registry, const tlc_host_api* host, const std::string& path, PluginTrust trust) {
   auto load = [&]() -> Result<void> {
     auto real = real_path(path);
     if (!real) return std::move(real).error();
@@ -163,26 +156,23 @@ Result<void> load_plugin(Registry& registry, const tlc_host_api* host, const std
     }
     // One file that is allowed later, after it was refused as a stranger, gets another chance.
     const std::string once = trust == PluginTrust::allowed ? *real : "installed:" + *real;
-    return registry.load_once(once,
-                              [&] { return open_and_register(registry, host, *real, trust); });
+    return registry.load_once(once, [&] { return open_and_register(registry, host, *real, trust); });
   };
   auto done = load();
   if (!done) registry.note_refusal(path, done.error());
   return done;
 }
 
-void load_search_path(Registry& registry, const tlc_host_api* host, std::string_view list,
-                      bool allowed) {
+void load_search_path(Registry& registry, const tlc_host_api* host, std::string_view list, bool allowed) {
   while (!list.empty()) {
     const std::size_t colon = list.find(':');
     const std::string item(list.substr(0, colon));
     list = colon == std::string_view::npos ? std::string_view() : list.substr(colon + 1);
     if (item.empty()) continue;
     if (!allowed) {
-      registry.note_refusal(item,
-                            refuse(TLC_E_DENIED, item,
-                                   "TLC_BACKEND_PATH names it, but plugins are not allowed; allow "
-                                   "them with TLC_OPEN_ALLOW_PLUGINS or --allow-plugins"));
+      registry.note_refusal(item, refuse(TLC_E_DENIED, item,
+                                         "TLC_BACKEND_PATH names it, but plugins are not allowed; allow "
+                                         "them with TLC_OPEN_ALLOW_PLUGINS or --allow-plugins"));
     } else if (item.front() == '/' && is_folder(item)) {
       load_folder(registry, host, item, PluginTrust::allowed);
     } else {

@@ -138,7 +138,9 @@ inline tlc_status find_member(const tlc_artifact* a, tlc_str name, tlc_member* o
 
 inline tlc_status folder(tlc_artifact* a, tlc_blob** path, tlc_error*) {
   for (const FakeMember& member : artifact(a)->members) {
-    std::ofstream(artifact(a)->folder + "/" + member.name, std::ios::binary) << member.bytes;
+    // Never rewritten: a file that is loaded must not change.
+    const std::string file = artifact(a)->folder + "/" + member.name;
+    if (!std::filesystem::exists(file)) std::ofstream(file, std::ios::binary) << member.bytes;
   }
   *path = backend::make_blob(artifact(a)->folder).release();
   return TLC_OK;

@@ -118,7 +118,7 @@ void paths_others_can_change_are_refused(void**) {
   };
   assert_fails(load("good.so"), TLC_E_INVALID, "absolute");
   assert_fails(load(""), TLC_E_INVALID, "absolute");
-  assert_fails(load(scratch.path("none.so")), TLC_E_IO, "none.so");
+  assert_fails(load(scratch.path("none.so")), TLC_E_NOT_FOUND, "none.so");
 
   std::filesystem::create_directories(scratch.path("open/below"));
   const std::string file = copy_of("good", scratch.path("open/below"));
