@@ -201,7 +201,7 @@ bool Builder::put_string(Type type, const void* data, std::size_t size, std::siz
   } else {
     const auto* p = static_cast<const std::uint8_t*>(data);
     buffer_.push_back(static_cast<std::uint8_t>(type));
-    buffer_.push_back(static_cast<std::uint8_t>(size));
+    put_le(buffer_, size, 2);
     if (size > 0) buffer_.insert(buffer_.end(), p, p + size);
   }
   return fits();

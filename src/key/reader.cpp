@@ -36,9 +36,9 @@ bool inline_extent(Type type, std::span<const std::uint8_t> rest, std::size_t& s
       return (rest[0] & 0xE0U) == 0 && size <= 9;
     case Type::text:
     case Type::bytes:
-      if (rest.empty()) return false;
-      skip = 1;
-      size = rest[0];
+      if (rest.size() < 2) return false;
+      skip = 2;
+      size = static_cast<std::size_t>(read_le(rest.first(2)));
       return true;
     case Type::list:
     case Type::map:

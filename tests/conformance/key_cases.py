@@ -173,7 +173,7 @@ def library_fields():
     for text in ("auto", "cuda:native", "cuda:auto", "cpu:x86_64:native", "cuda:sm_90,cuda:auto",
                  "cuda:%61uto"):
         yield vector(f"target unresolved: {text}", [], target=text)
-    yield vector("target of over 255 bytes", [],
+    yield vector("long target", [],
                  target=",".join(f"cuda:sm_{i}" for i in range(70, 100)))
     yield vector("target absent", [], target=None)
     yield vector("engine other", [], engine="hiprtc")

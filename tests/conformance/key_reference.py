@@ -17,7 +17,7 @@ import sys
 TAG = b"tlcache-key-1\0"
 TYPES = {"null": 0, "bool": 1, "int": 2, "f64": 3, "text": 4, "bytes": 5, "digest": 6, "list": 7,
          "map": 8}
-INLINE_LEAF, INLINE_RESERVED, INLINE_CONTAINER = 64, 255, 4096
+INLINE_LEAF, INLINE_RESERVED, INLINE_CONTAINER = 64, 4096, 4096
 MAX_DEPTH, MAX_ENCODING = 16, 1 << 20
 WORD = set(b"abcdefghijklmnopqrstuvwxyz0123456789_.+-")
 NAME = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/+-")
@@ -113,7 +113,7 @@ def encode_value(entry, depth):
         payload = as_utf8(value) if kind == "text" else bytes.fromhex(value)
         if secret or len(payload) > INLINE_LEAF:
             return hashed(kind, payload)
-        return bytes([TYPES[kind], len(payload)]) + payload
+        return bytes([TYPES[kind]]) + struct.pack("<H", len(payload)) + payload
     payload = {"null": lambda: b"", "bool": lambda: bytes([1 if value else 0]),
                "int": lambda: int_payload(int(value)), "f64": lambda: f64_payload(int(value, 16)),
                "digest": lambda: bytes.fromhex(value)}[kind]()
@@ -121,7 +121,7 @@ def encode_value(entry, depth):
 
 
 def library_text(raw):
-    return hashed("text", raw) if len(raw) > INLINE_RESERVED else bytes([4, len(raw)]) + raw
+    return hashed("text", raw) if len(raw) > INLINE_RESERVED else bytes([4]) + struct.pack("<H", len(raw)) + raw
 
 
 def check_word(raw, limit, code):

@@ -45,7 +45,7 @@ void test_round_trip(void**) {
 // One field that a builder would not write so, after a namespace that sorts before or after it.
 Bytes with(const std::string& name, const Bytes& value) {
   const Bytes ns = [] {
-    const std::string field = std::string("\x0Dtlc.namespace\x04\x01n", 17);
+    const std::string field = std::string("\x0Dtlc.namespace\x04\x01\x00n", 18);
     return Bytes(field.begin(), field.end());
   }();
   Bytes field{static_cast<std::uint8_t>(name.size())};
@@ -86,9 +86,9 @@ void test_other_spellings_are_refused(void**) {
   refused(with("f", {3, 1, 0, 0, 0, 0, 0, 0xF8, 0x7F}), "NaN");
   refused(with("f", {3, 0, 0, 0, 0, 0, 0, 0xF8, 0xFF}), "NaN");
   assert_true(Key::decode(with("f", {3, 0, 0, 0, 0, 0, 0, 0xF0, 0xFF})).ok());
-  refused(with("f", {4, 1, 0xFF}), "UTF-8");
-  Bytes long_text{4, 65};
-  long_text.resize(67, 'a');
+  refused(with("f", {4, 1, 0, 0xFF}), "UTF-8");
+  Bytes long_text{4, 65, 0};
+  long_text.resize(68, 'a');
   refused(with("f", long_text), "not hashed");
   refused(with("\xFF", {0}), "UTF-8");
   refused(with("zz", {0, 1, 'a', 0}), "not sorted");
@@ -110,12 +110,12 @@ void test_hashed_values_have_possible_lengths(void**) {
 
 void test_library_fields_are_checked(void**) {
   refused(with("tlc.target", {0}), "no text");
-  refused(with("tlc.target", {4, 3, 'b', ',', 'a'}), "canonical");
-  refused(with("tlc.target", {4, 4, 'a', 'u', 't', 'o'}), "resolved");
-  assert_true(Key::decode(with("tlc.target", {4, 3, 'a', ',', 'b'})).ok());
-  refused(with("tlc.engine", {4, 1, ' '}), "no engine");
+  refused(with("tlc.target", {4, 3, 0, 'b', ',', 'a'}), "canonical");
+  refused(with("tlc.target", {4, 4, 0, 'a', 'u', 't', 'o'}), "resolved");
+  assert_true(Key::decode(with("tlc.target", {4, 3, 0, 'a', ',', 'b'})).ok());
+  refused(with("tlc.engine", {4, 1, 0, ' '}), "no engine");
   refused(with("tlc.guards", {0}), "no digest");
-  refused({13, 't', 'l', 'c', '.', 'n', 'a', 'm', 'e', 's', 'p', 'a', 'c', 'e', 4, 1, ' '},
+  refused({13, 't', 'l', 'c', '.', 'n', 'a', 'm', 'e', 's', 'p', 'a', 'c', 'e', 4, 1, 0, ' '},
           "no namespace");
 }
 
