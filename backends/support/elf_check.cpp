@@ -32,8 +32,7 @@ constexpr std::size_t kMaxNeeded = 256;
 /// One pass over one file. Functions say whether to go on; problem_ tells why not.
 class Checker {
  public:
-  Checker(const void* data, std::size_t size)
-      : data_(static_cast<const char*>(data)), size_(size) {}
+  Checker(const void* data, std::size_t size) : data_(static_cast<const char*>(data)), size_(size) {}
 
   ElfCheck elf() {
     if (header() && sections()) (void)segments();
@@ -175,8 +174,7 @@ class Checker {
   }
 
   /// The file offset of `len` bytes that are loaded from the file to this address.
-  [[nodiscard]] std::optional<std::uint64_t> loaded(std::uint64_t address,
-                                                    std::uint64_t len) const {
+  [[nodiscard]] std::optional<std::uint64_t> loaded(std::uint64_t address, std::uint64_t len) const {
     for (const Elf64_Phdr& load : loads_) {
       if (address < load.p_vaddr) continue;
       const std::uint64_t from = address - load.p_vaddr;
@@ -285,8 +283,8 @@ class Checker {
     for (std::uint64_t i = 0; i < *count; ++i) {
       const auto symbol = at<Elf64_Sym>(*offset + i * sizeof(Elf64_Sym));
       if (symbol.st_name >= names_.size()) return bad("a symbol's name is outside of its names");
-      const bool placed = symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS &&
-                          ELF64_ST_TYPE(symbol.st_info) != STT_TLS;
+      const bool placed =
+          symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS && ELF64_ST_TYPE(symbol.st_info) != STT_TLS;
       if (placed && !in_span(symbol.st_value)) {
         return bad("a symbol's address is outside of what is loaded");
       }
@@ -296,8 +294,7 @@ class Checker {
 
   /// Between the first and the last loaded byte; end markers may lie one past it.
   [[nodiscard]] bool in_span(std::uint64_t address) const {
-    return address >= loads_.front().p_vaddr &&
-           address <= loads_.back().p_vaddr + loads_.back().p_memsz;
+    return address >= loads_.front().p_vaddr && address <= loads_.back().p_vaddr + loads_.back().p_memsz;
   }
 
   /// A table that the dynamic section gives by address and size.
@@ -327,9 +324,7 @@ class Checker {
   }
 
   /// 0 is a relocation of type NONE.
-  [[nodiscard]] bool in_loads_or_empty(std::uint64_t address) const {
-    return address == 0 || starts_in_load(address);
-  }
+  [[nodiscard]] bool in_loads_or_empty(std::uint64_t address) const { return address == 0 || starts_in_load(address); }
 
   bool tables() {
     if (tag(DT_RELAENT).value_or(sizeof(Elf64_Rela)) != sizeof(Elf64_Rela) ||
@@ -339,8 +334,7 @@ class Checker {
     constexpr std::int64_t kRelrSize = 35;  // DT_RELRSZ and DT_RELR, newer than some elf.h
     constexpr std::int64_t kRelr = 36;
     if (!relocations(DT_RELA, DT_RELASZ) || !table(kRelr, kRelrSize, 8)) return false;
-    if (tag(DT_JMPREL) && tag(DT_PLTREL).value_or(DT_RELA) == DT_RELA &&
-        !relocations(DT_JMPREL, DT_PLTRELSZ)) {
+    if (tag(DT_JMPREL) && tag(DT_PLTREL).value_or(DT_RELA) == DT_RELA && !relocations(DT_JMPREL, DT_PLTRELSZ)) {
       return false;
     }
     if (!table(DT_INIT_ARRAY, DT_INIT_ARRAYSZ, 8) || !table(DT_FINI_ARRAY, DT_FINI_ARRAYSZ, 8)) {

@@ -16,8 +16,7 @@ namespace tlcb {
 }
 [[nodiscard]] inline std::string_view view(tlc_str text) {
   if (text.data == nullptr) return {};
-  return text.len == TLC_STRLEN ? std::string_view(text.data)
-                                : std::string_view(text.data, text.len);
+  return text.len == TLC_STRLEN ? std::string_view(text.data) : std::string_view(text.data, text.len);
 }
 
 /// Releases a blob through the table it came from.
@@ -34,8 +33,7 @@ class Host {
 
   const tlc_host_api* operator->() const { return api_; }
 
-  tlc_status fail(tlc_error* error, tlc_status status, std::string_view message,
-                  int sys_errno = 0) const {
+  tlc_status fail(tlc_error* error, tlc_status status, std::string_view message, int sys_errno = 0) const {
     return api_->fail(error, status, sys_errno, 0, text(message));
   }
 

@@ -141,13 +141,11 @@ class SpawnPlan {
     // An ignored SIGCHLD would be inherited, and break the compiler driver's own waiting.
     then(posix_spawnattr_setsigdefault(&attr_, &all));
     then(posix_spawnattr_setpgroup(&attr_, 0));
-    then(posix_spawnattr_setflags(
-        &attr_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+    then(posix_spawnattr_setflags(&attr_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
     return error;
   }
 
-  int start(pid_t& pid, const std::string& program, std::vector<char*>& argv,
-            std::vector<char*>& envp) {
+  int start(pid_t& pid, const std::string& program, std::vector<char*>& argv, std::vector<char*>& envp) {
     return ::posix_spawn(&pid, program.c_str(), &actions_, &attr_, argv.data(), envp.data());
   }
 
@@ -340,8 +338,7 @@ std::string SpawnResult::describe() const {
 std::string find_program(std::string_view name) {
   const auto usable = [](const std::string& path) {
     struct stat st {};
-    return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) &&
-           ::access(path.c_str(), X_OK) == 0;
+    return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) && ::access(path.c_str(), X_OK) == 0;
   };
   if (name.empty() || name.find('\0') != std::string_view::npos) return {};
   if (name.find('/') != std::string_view::npos) {

@@ -24,13 +24,11 @@ Result<void> load_entry(Registry& registry, const tlc_host_api* host, tlc_plugin
   } catch (const std::exception& e) {
     return make_error(TLC_E_CALLBACK, from + " threw an exception as it started: " + e.what());
   } catch (...) {
-    return make_error(TLC_E_CALLBACK,
-                      from + " threw an exception as it started: not a std::exception");
+    return make_error(TLC_E_CALLBACK, from + " threw an exception as it started: not a std::exception");
   }
   if (status != TLC_OK) {
     error.message[sizeof error.message - 1] = '\0';
-    const std::string why =
-        error.message[0] != '\0' ? error.message : "status " + std::to_string(status);
+    const std::string why = error.message[0] != '\0' ? error.message : "status " + std::to_string(status);
     // A positive status is no error for anybody else; here it means "not started".
     return Error{status < 0 ? status : TLC_E_CALLBACK, error.sys_errno, error.backend_code,
                  from + " refused to start: " + why};
@@ -38,8 +36,7 @@ Result<void> load_entry(Registry& registry, const tlc_host_api* host, tlc_plugin
   return registry.add(ops, state, 0, origin);
 }
 
-void register_builtins(Registry& registry, const tlc_host_api* host,
-                       std::span<const Builtin> table) {
+void register_builtins(Registry& registry, const tlc_host_api* host, std::span<const Builtin> table) {
   for (const Builtin& builtin : table) {
     auto done = load_entry(registry, host, builtin.init, "built in");
     if (!done) registry.note_refusal(std::string("built in: ") + builtin.name, done.error());

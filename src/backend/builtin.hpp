@@ -22,11 +22,10 @@ struct Builtin {
 [[nodiscard]] std::span<const Builtin> builtin_table();
 
 /// Calls an entry function and registers the table it hands out. What it throws is TLC_E_CALLBACK.
-[[nodiscard]] Result<void> load_entry(Registry& registry, const tlc_host_api* host,
-                                      tlc_plugin_init_fn init, std::string_view origin);
+[[nodiscard]] Result<void> load_entry(Registry& registry, const tlc_host_api* host, tlc_plugin_init_fn init,
+                                      std::string_view origin);
 
 /// Registers each of the table; one that refuses is kept as a refusal and skips nobody else.
-void register_builtins(Registry& registry, const tlc_host_api* host,
-                       std::span<const Builtin> table);
+void register_builtins(Registry& registry, const tlc_host_api* host, std::span<const Builtin> table);
 
 }  // namespace tlc::backend

@@ -58,8 +58,8 @@ void Entry::leave(std::uint32_t epoch) {
 }
 
 void Entry::wait_for_calls() const {
-  for (std::uint64_t word = running_.load();
-       epoch_of(word) == this_process() && calls_of(word) != 0; word = running_.load()) {
+  for (std::uint64_t word = running_.load(); epoch_of(word) == this_process() && calls_of(word) != 0;
+       word = running_.load()) {
     running_.wait(word);
   }
 }
@@ -103,8 +103,7 @@ Entry::Call::~Call() {
 }
 
 Error Entry::Call::refused() const {
-  return make_error(TLC_E_NOT_FOUND,
-                    "backend '" + entry_->ops_.name() + "' was taken out of the registry");
+  return make_error(TLC_E_NOT_FOUND, "backend '" + entry_->ops_.name() + "' was taken out of the registry");
 }
 
 }  // namespace tlc::backend

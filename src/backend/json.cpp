@@ -85,8 +85,7 @@ class Checker {
 
   bool escape() {
     if (!eat('u')) {
-      if (rest_.empty() ||
-          std::string_view("\"\\/bfnrt").find(rest_.front()) == std::string_view::npos) {
+      if (rest_.empty() || std::string_view("\"\\/bfnrt").find(rest_.front()) == std::string_view::npos) {
         return false;
       }
       rest_.remove_prefix(1);

@@ -30,13 +30,12 @@ std::string json_of(const Listed& listed) {
   const std::string found =
       is_json_object(listed.probe) ? listed.probe : "{\"text\": " + json_quoted(listed.probe) + "}";
   return "{\"name\": " + json_quoted(listed.name) + ", \"engine\": " + json_quoted(listed.engine) +
-         ", \"kinds\": " + json_list(listed.kinds) +
-         ", \"default_of\": " + json_list(listed.default_of) +
+         ", \"kinds\": " + json_list(listed.kinds) + ", \"default_of\": " + json_list(listed.default_of) +
          ", \"origin\": " + json_quoted(listed.origin) +
          ", \"host_bound\": " + json_bool((listed.caps & TLC_BACKEND_HOST_BOUND) != 0) +
          ", \"survives_fork\": " + json_bool((listed.caps & TLC_BACKEND_SURVIVES_FORK) != 0) +
-         ", \"available\": " + json_bool(listed.available) +
-         ", \"reason\": " + json_quoted(listed.reason) + ", \"found\": " + found + "}";
+         ", \"available\": " + json_bool(listed.available) + ", \"reason\": " + json_quoted(listed.reason) +
+         ", \"found\": " + found + "}";
 }
 
 }  // namespace
@@ -54,8 +53,7 @@ std::string listing_json(const Registry& registry, tlc_call* call) {
   for (const Refusal& refusal : registry.refusals()) {
     if (!first) out += ", ";
     first = false;
-    out += "{\"origin\": " + json_quoted(refusal.origin) +
-           ", \"reason\": " + json_quoted(refusal.reason) + "}";
+    out += "{\"origin\": " + json_quoted(refusal.origin) + ", \"reason\": " + json_quoted(refusal.reason) + "}";
   }
   return out + "]}";
 }

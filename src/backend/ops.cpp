@@ -29,8 +29,8 @@ std::string our_version() {
 bool all_of(std::string_view text, std::size_t limit, bool upper) {
   if (text.empty() || text.size() > limit) return false;
   return std::all_of(text.begin(), text.end(), [upper](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '+' ||
-           c == '-' || (upper && c >= 'A' && c <= 'Z');
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '+' || c == '-' ||
+           (upper && c >= 'A' && c <= 'Z');
   });
 }
 
@@ -50,19 +50,18 @@ struct ErrorSlot {
     Error error{status, raw.sys_errno, raw.backend_code, raw.message};
     if (!is_slot_status(status)) {
       error.status = TLC_E_CALLBACK;
-      error.message = "backend '" + ops.name() + "': " + slot + " returned status " +
-                      std::to_string(status) + ", which a slot may not return";
+      error.message = "backend '" + ops.name() + "': " + slot + " returned status " + std::to_string(status) +
+                      ", which a slot may not return";
     } else if (error.message.empty()) {
-      error.message = "backend '" + ops.name() + "': " + slot + " failed with status " +
-                      std::to_string(status) + " and said no more";
+      error.message = "backend '" + ops.name() + "': " + slot + " failed with status " + std::to_string(status) +
+                      " and said no more";
     }
     return error;
   }
 };
 
 Error thrown(const Ops& ops, const char* slot, const char* what) {
-  return make_error(TLC_E_CALLBACK,
-                    "backend '" + ops.name() + "': " + slot + " threw an exception: " + what);
+  return make_error(TLC_E_CALLBACK, "backend '" + ops.name() + "': " + slot + " threw an exception: " + what);
 }
 
 /// Calls a slot that returns a status. What it throws becomes an Error; the forced unwind of a
@@ -92,8 +91,7 @@ Result<std::string> guarded_bytes(const Ops& ops, const char* slot, Fn&& fn) {
   const BlobPtr blob(raw);
   if (!done) return std::move(done).error();
   if (!blob) {
-    return make_error(
-        TLC_E_ABI, "backend '" + ops.name() + "': " + slot + " returned TLC_OK but set no result");
+    return make_error(TLC_E_ABI, "backend '" + ops.name() + "': " + slot + " returned TLC_OK but set no result");
   }
   return std::move(blob->bytes);
 }
@@ -125,21 +123,18 @@ std::optional<Error> check_versions(const tlc_backend_ops& theirs, std::string_v
   const std::string from = "the backend from " + std::string(origin);
   if (theirs.struct_size < TLC_BACKEND_OPS_PREFIX) {
     return make_error(TLC_E_ABI, from + " gives a table of " + std::to_string(theirs.struct_size) +
-                                     " bytes, fewer than the " +
-                                     std::to_string(TLC_BACKEND_OPS_PREFIX) +
+                                     " bytes, fewer than the " + std::to_string(TLC_BACKEND_OPS_PREFIX) +
                                      " of the prefix that every version has; set struct_size to "
                                      "TLC_BACKEND_OPS_SIZE (this library has " +
                                      our_version() + ")");
   }
   if (theirs.abi_major != TLC_ABI_MAJOR) {
     return make_error(TLC_E_ABI, who(theirs.name, origin) + " was built for " +
-                                     versions(theirs.abi_major, theirs.abi_minor) +
-                                     ", this library has " + our_version() +
-                                     "; the major numbers must be equal: rebuild the backend");
+                                     versions(theirs.abi_major, theirs.abi_minor) + ", this library has " +
+                                     our_version() + "; the major numbers must be equal: rebuild the backend");
   }
   if ((theirs.struct_size - TLC_BACKEND_OPS_PREFIX) % sizeof(void*) != 0) {
-    return make_error(TLC_E_ABI, who(theirs.name, origin) + " (" +
-                                     versions(theirs.abi_major, theirs.abi_minor) +
+    return make_error(TLC_E_ABI, who(theirs.name, origin) + " (" + versions(theirs.abi_major, theirs.abi_minor) +
                                      ") gives a table of " + std::to_string(theirs.struct_size) +
                                      " bytes, which ends inside a slot; set struct_size to "
                                      "TLC_BACKEND_OPS_SIZE (this library has " +
@@ -152,20 +147,18 @@ Error malformed(const char* name, std::string_view origin, const std::string& wh
   return make_error(TLC_E_INVALID, who(name, origin) + " " + what);
 }
 
-Result<std::vector<std::string>> read_kinds(const tlc_backend_ops& theirs,
-                                            std::string_view origin) {
+Result<std::vector<std::string>> read_kinds(const tlc_backend_ops& theirs, std::string_view origin) {
   std::vector<std::string> kinds;
   for (std::size_t i = 0; theirs.target_kinds[i] != nullptr; ++i) {
     if (i == kMaxKinds) {
-      return malformed(
-          theirs.name, origin,
-          "names more than " + std::to_string(kMaxKinds) + " target kinds; end the list with NULL");
+      return malformed(theirs.name, origin,
+                       "names more than " + std::to_string(kMaxKinds) + " target kinds; end the list with NULL");
     }
     std::string kind(theirs.target_kinds[i], strnlen(theirs.target_kinds[i], 128));
     if (!is_kind(kind)) {
-      return malformed(theirs.name, origin,
-                       "names the target kind '" + kind +
-                           "'; a kind is 1 to 64 of [a-z0-9_.+-], and not auto or native");
+      return malformed(
+          theirs.name, origin,
+          "names the target kind '" + kind + "'; a kind is 1 to 64 of [a-z0-9_.+-], and not auto or native");
     }
     if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
       return malformed(theirs.name, origin, "names the target kind '" + kind + "' twice");
@@ -188,8 +181,7 @@ bool is_engine(std::string_view text) {
 
 Result<Ops> Ops::negotiate(const tlc_backend_ops* theirs, void* state, std::string_view origin) {
   if (theirs == nullptr) {
-    return make_error(TLC_E_INVALID,
-                      "the backend from " + std::string(origin) + " gives no table: ops is NULL");
+    return make_error(TLC_E_INVALID, "the backend from " + std::string(origin) + " gives no table: ops is NULL");
   }
   if (auto error = check_versions(*theirs, origin)) return *std::move(error);
 
@@ -207,8 +199,7 @@ Result<Ops> Ops::negotiate(const tlc_backend_ops* theirs, void* state, std::stri
   ops.name_.assign(table.name, strnlen(table.name, 128));
   ops.engine_.assign(table.engine, strnlen(table.engine, 256));
   if (!is_engine(ops.engine_)) {
-    return malformed(table.name, origin,
-                     "names the engine '" + ops.engine_ + "'; it is 1 to 128 of [A-Za-z0-9_.+-]");
+    return malformed(table.name, origin, "names the engine '" + ops.engine_ + "'; it is 1 to 128 of [A-Za-z0-9_.+-]");
   }
   auto kinds = read_kinds(table, origin);
   if (!kinds) return std::move(kinds).error();
@@ -217,9 +208,8 @@ Result<Ops> Ops::negotiate(const tlc_backend_ops* theirs, void* state, std::stri
 }
 
 bool Ops::same_as(const Ops& other) const {
-  return state_ == other.state_ && name_ == other.name_ && engine_ == other.engine_ &&
-         kinds_ == other.kinds_ && table_.caps == other.table_.caps &&
-         table_.resolve_target == other.table_.resolve_target &&
+  return state_ == other.state_ && name_ == other.name_ && engine_ == other.engine_ && kinds_ == other.kinds_ &&
+         table_.caps == other.table_.caps && table_.resolve_target == other.table_.resolve_target &&
          table_.identify == other.table_.identify && table_.compile == other.table_.compile &&
          table_.validate == other.table_.validate && table_.place == other.table_.place &&
          table_.load == other.table_.load && table_.symbol == other.table_.symbol &&
@@ -228,8 +218,7 @@ bool Ops::same_as(const Ops& other) const {
 }
 
 Error Ops::unsupported(const char* slot) const {
-  return make_error(TLC_E_UNSUPPORTED,
-                    "backend '" + name_ + "' (engine " + engine_ + ") has no " + slot);
+  return make_error(TLC_E_UNSUPPORTED, "backend '" + name_ + "' (engine " + engine_ + ") has no " + slot);
 }
 
 Result<std::string> Ops::resolve_target(tlc_call* call, std::string_view target) const {
@@ -239,47 +228,41 @@ Result<std::string> Ops::resolve_target(tlc_call* call, std::string_view target)
   });
 }
 
-Result<std::string> Ops::identify(tlc_call* call, const tlc_request* request,
-                                  std::string_view target) const {
+Result<std::string> Ops::identify(tlc_call* call, const tlc_request* request, std::string_view target) const {
   if (table_.identify == nullptr) return unsupported("identify");
   return guarded_bytes(*this, "identify", [&](tlc_blob** out, tlc_error* error) {
     return table_.identify(state_, call, request, view(target), out, error);
   });
 }
 
-Result<void> Ops::compile(tlc_call* call, const tlc_request* request, std::string_view target,
-                          tlc_bundle* bundle, tlc_log* log) const {
+Result<void> Ops::compile(tlc_call* call, const tlc_request* request, std::string_view target, tlc_bundle* bundle,
+                          tlc_log* log) const {
   if (table_.compile == nullptr) return unsupported("compile");
   return guarded(*this, "compile", [&](tlc_error* error) {
     return table_.compile(state_, call, request, view(target), bundle, log, error);
   });
 }
 
-Result<void> Ops::validate(tlc_call* call, const tlc_artifact* artifact,
-                           const tlc_load_options* options) const {
+Result<void> Ops::validate(tlc_call* call, const tlc_artifact* artifact, const tlc_load_options* options) const {
   if (table_.validate == nullptr) return {};
-  return guarded(*this, "validate", [&](tlc_error* error) {
-    return table_.validate(state_, call, artifact, options, error);
-  });
+  return guarded(*this, "validate",
+                 [&](tlc_error* error) { return table_.validate(state_, call, artifact, options, error); });
 }
 
 Result<std::uint64_t> Ops::place(tlc_call* call, const tlc_load_options* options) const {
   std::uint64_t place = 0;
   if (table_.place == nullptr) return place;
-  auto done = guarded(*this, "place", [&](tlc_error* error) {
-    return table_.place(state_, call, options, &place, error);
-  });
+  auto done =
+      guarded(*this, "place", [&](tlc_error* error) { return table_.place(state_, call, options, &place, error); });
   if (!done) return std::move(done).error();
   return place;
 }
 
-Result<void*> Ops::load(tlc_call* call, tlc_artifact* artifact,
-                        const tlc_load_options* options) const {
+Result<void*> Ops::load(tlc_call* call, tlc_artifact* artifact, const tlc_load_options* options) const {
   if (table_.load == nullptr) return unsupported("load");
   void* module = nullptr;
-  auto done = guarded(*this, "load", [&](tlc_error* error) {
-    return table_.load(state_, call, artifact, options, &module, error);
-  });
+  auto done = guarded(*this, "load",
+                      [&](tlc_error* error) { return table_.load(state_, call, artifact, options, &module, error); });
   if (!done) return std::move(done).error();
   return module;
 }
@@ -287,9 +270,8 @@ Result<void*> Ops::load(tlc_call* call, tlc_artifact* artifact,
 Result<void*> Ops::symbol(void* module, std::string_view name) const {
   if (table_.symbol == nullptr) return unsupported("symbol");
   void* address = nullptr;
-  auto done = guarded(*this, "symbol", [&](tlc_error* error) {
-    return table_.symbol(state_, module, view(name), &address, error);
-  });
+  auto done = guarded(*this, "symbol",
+                      [&](tlc_error* error) { return table_.symbol(state_, module, view(name), &address, error); });
   if (!done) return std::move(done).error();
   return address;
 }
@@ -307,9 +289,8 @@ void Ops::unload(void* module) const {
 
 Result<std::string> Ops::probe(tlc_call* call) const {
   if (table_.probe == nullptr) return std::string("{}");
-  return guarded_bytes(*this, "probe", [&](tlc_blob** json, tlc_error* error) {
-    return table_.probe(state_, call, json, error);
-  });
+  return guarded_bytes(*this, "probe",
+                       [&](tlc_blob** json, tlc_error* error) { return table_.probe(state_, call, json, error); });
 }
 
 void Ops::close() const {

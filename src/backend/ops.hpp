@@ -27,17 +27,14 @@ class Ops {
   /// Checks and copies a table. `origin` says in messages where it comes from (a plugin's path,
   /// "the application"). TLC_E_INVALID: a member is missing or malformed. TLC_E_ABI: versions or
   /// sizes do not fit.
-  [[nodiscard]] static Result<Ops> negotiate(const tlc_backend_ops* theirs, void* state,
-                                             std::string_view origin);
+  [[nodiscard]] static Result<Ops> negotiate(const tlc_backend_ops* theirs, void* state, std::string_view origin);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& engine() const { return engine_; }
   [[nodiscard]] const std::vector<std::string>& kinds() const { return kinds_; }
   [[nodiscard]] std::uint64_t caps() const { return table_.caps; }
   [[nodiscard]] bool host_bound() const { return (table_.caps & TLC_BACKEND_HOST_BOUND) != 0; }
-  [[nodiscard]] bool survives_fork() const {
-    return (table_.caps & TLC_BACKEND_SURVIVES_FORK) != 0;
-  }
+  [[nodiscard]] bool survives_fork() const { return (table_.caps & TLC_BACKEND_SURVIVES_FORK) != 0; }
   /// Same slots, same names, same state: what an earlier registration of the same table left.
   [[nodiscard]] bool same_as(const Ops& other) const;
 
@@ -50,18 +47,15 @@ class Ops {
 
   // The slots. Where noted, a NULL slot has a natural answer and is no error.
   [[nodiscard]] Result<std::string> resolve_target(tlc_call* call, std::string_view target) const;
-  [[nodiscard]] Result<std::string> identify(tlc_call* call, const tlc_request* request,
-                                             std::string_view target) const;
-  [[nodiscard]] Result<void> compile(tlc_call* call, const tlc_request* request,
-                                     std::string_view target, tlc_bundle* bundle,
-                                     tlc_log* log) const;
+  [[nodiscard]] Result<std::string> identify(tlc_call* call, const tlc_request* request, std::string_view target) const;
+  [[nodiscard]] Result<void> compile(tlc_call* call, const tlc_request* request, std::string_view target,
+                                     tlc_bundle* bundle, tlc_log* log) const;
   /// NULL: every artifact is fine. An artifact that does not fit is an Error of TLC_REJECTED.
   [[nodiscard]] Result<void> validate(tlc_call* call, const tlc_artifact* artifact,
                                       const tlc_load_options* options) const;
   /// NULL: there is one place, 0.
   [[nodiscard]] Result<std::uint64_t> place(tlc_call* call, const tlc_load_options* options) const;
-  [[nodiscard]] Result<void*> load(tlc_call* call, tlc_artifact* artifact,
-                                   const tlc_load_options* options) const;
+  [[nodiscard]] Result<void*> load(tlc_call* call, tlc_artifact* artifact, const tlc_load_options* options) const;
   [[nodiscard]] Result<void*> symbol(void* module, std::string_view name) const;
   /// NULL: the module itself. What is thrown is swallowed: nullptr.
   [[nodiscard]] void* native(void* module) const;

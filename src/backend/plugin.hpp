@@ -29,14 +29,13 @@ enum class PluginTrust {
 };
 
 /// Loads one file into the registry. A file loaded before is TLC_OK and nothing happens.
-[[nodiscard]] Result<void> load_plugin(Registry& registry, const tlc_host_api* host,
-                                       const std::string& path, PluginTrust trust);
+[[nodiscard]] Result<void> load_plugin(Registry& registry, const tlc_host_api* host, const std::string& path,
+                                       PluginTrust trust);
 
 /// Loads what a list of folders and files names (TLC_BACKEND_PATH: absolute paths separated by
 /// colons; in a folder, the files that end in .so). Refusals are kept in the registry. When plugins
 /// are not allowed, that is the reason kept for each entry, and nothing is opened.
-void load_search_path(Registry& registry, const tlc_host_api* host, std::string_view list,
-                      bool allowed);
+void load_search_path(Registry& registry, const tlc_host_api* host, std::string_view list, bool allowed);
 
 /// Loads the files of `<libdir>/tlcache/backends` beside the library. Those that do not carry the
 /// library's build id are refused unless plugins are allowed.

@@ -30,9 +30,8 @@ struct Registry::Table {
   std::vector<Default> chosen;                  ///< by TLC_REGISTER_DEFAULT
 
   [[nodiscard]] const Pair* pair(std::string_view kind, std::string_view engine) const {
-    auto at = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& pair) {
-      return pair.kind == kind && pair.engine == engine;
-    });
+    auto at = std::find_if(pairs.begin(), pairs.end(),
+                           [&](const Pair& pair) { return pair.kind == kind && pair.engine == engine; });
     return at == pairs.end() ? nullptr : &*at;
   }
   [[nodiscard]] Pair* pair(std::string_view kind, std::string_view engine) {
@@ -50,8 +49,7 @@ struct Registry::Table {
     }
     return nullptr;
   }
-  [[nodiscard]] std::shared_ptr<Entry> entry(const tlc_backend_ops* table,
-                                             const void* state) const {
+  [[nodiscard]] std::shared_ptr<Entry> entry(const tlc_backend_ops* table, const void* state) const {
     for (const auto& entry : entries) {
       if (entry->registered_as(table, state)) return entry;
     }
@@ -78,8 +76,7 @@ struct Registry::Table {
     std::erase_if(entries, is_it);
     for (Pair& pair : pairs) std::erase_if(pair.stack, is_it);
     std::erase_if(pairs, [](const Pair& pair) { return pair.stack.empty(); });
-    std::erase_if(
-        chosen, [&](const Default& choice) { return pair(choice.kind, choice.engine) == nullptr; });
+    std::erase_if(chosen, [&](const Default& choice) { return pair(choice.kind, choice.engine) == nullptr; });
   }
 };
 
@@ -94,8 +91,7 @@ void Registry::publish(std::unique_ptr<const Table> next) {
   tables_.push_back(std::move(next));
 }
 
-Result<void> Registry::add(const tlc_backend_ops* ops, void* state, std::uint32_t flags,
-                           std::string_view origin) {
+Result<void> Registry::add(const tlc_backend_ops* ops, void* state, std::uint32_t flags, std::string_view origin) {
   constexpr std::uint32_t kKnown = TLC_REGISTER_OVERRIDE | TLC_REGISTER_DEFAULT;
   if ((flags & ~kKnown) != 0) {
     return make_error(TLC_E_INVALID,
@@ -113,10 +109,9 @@ Result<void> Registry::add(const tlc_backend_ops* ops, void* state, std::uint32_
       const Table::Pair* taken = table().pair(kind, negotiated->engine());
       if (taken == nullptr) continue;
       const Entry& owner = *taken->stack.back();
-      return make_error(TLC_E_EXISTS, "target kind '" + kind + "' with engine '" +
-                                          negotiated->engine() + "' already has the backend '" +
-                                          owner.ops().name() + "' from " + owner.origin() +
-                                          "; register '" + negotiated->name() +
+      return make_error(TLC_E_EXISTS, "target kind '" + kind + "' with engine '" + negotiated->engine() +
+                                          "' already has the backend '" + owner.ops().name() + "' from " +
+                                          owner.origin() + "; register '" + negotiated->name() +
                                           "' with TLC_REGISTER_OVERRIDE to take its place");
     }
   }
@@ -141,8 +136,7 @@ Result<void> Registry::remove(const tlc_backend_ops* ops, void* state) {
   }
   const std::string who = "backend '" + entry->ops().name() + "' ";
   const auto modules_alive = [&] {
-    return make_error(TLC_E_BUSY, who + "cannot be taken out while " +
-                                      std::to_string(entry->modules()) +
+    return make_error(TLC_E_BUSY, who + "cannot be taken out while " + std::to_string(entry->modules()) +
                                       " of its modules are alive; release them first");
   };
   if (entry->running_on_this_thread() != nullptr) {
@@ -179,8 +173,7 @@ std::string Registry::default_engine(std::string_view kind) const {
   return engine != nullptr ? *engine : std::string();
 }
 
-Result<std::shared_ptr<Entry>> Registry::find(std::string_view kind,
-                                              std::string_view engine) const {
+Result<std::shared_ptr<Entry>> Registry::find(std::string_view kind, std::string_view engine) const {
   const std::string wanted = engine.empty() ? default_engine(kind) : std::string(engine);
   for (const Registry* registry = this; registry != nullptr; registry = registry->parent_) {
     if (const Table::Pair* pair = registry->table().pair(kind, wanted)) return pair->stack.back();
@@ -206,8 +199,7 @@ Error Registry::not_found(std::string_view kind, std::string_view engine) const 
   if (names.empty()) message += "none";
   for (std::size_t i = 0; i < names.size(); ++i) message += (i == 0 ? "" : ", ") + names[i];
   if (refused != 0) {
-    message += "; " + std::to_string(refused) +
-               (refused == 1 ? " plugin was refused" : " plugins were refused") +
+    message += "; " + std::to_string(refused) + (refused == 1 ? " plugin was refused" : " plugins were refused") +
                ", `tlcache doctor` says why";
   }
   return make_error(TLC_E_NOT_FOUND, std::move(message));
@@ -254,8 +246,7 @@ std::vector<Refusal> Registry::refusals() const {
   return refusals_;
 }
 
-Result<void> Registry::load_once(const std::string& real_path,
-                                 const std::function<Result<void>()>& load) {
+Result<void> Registry::load_once(const std::string& real_path, const std::function<Result<void>()>& load) {
   const std::lock_guard lock(plugin_mutex_);
   if (const auto known = loaded_.find(real_path); known != loaded_.end()) {
     if (known->second) return *known->second;

@@ -134,8 +134,7 @@ class Registry {
 
   /// The backend of a pair; engine may be empty: the kind's default. TLC_E_NOT_FOUND lists what is
   /// registered.
-  [[nodiscard]] Result<std::shared_ptr<Entry>> find(std::string_view kind,
-                                                    std::string_view engine) const;
+  [[nodiscard]] Result<std::shared_ptr<Entry>> find(std::string_view kind, std::string_view engine) const;
   /// Empty if the kind has none.
   [[nodiscard]] std::string default_engine(std::string_view kind) const;
 
@@ -147,8 +146,7 @@ class Registry {
 
   /// Runs `load` for a plugin file unless it ran before; then answers what it answered. One at a
   /// time, so that a plugin's entry is called once.
-  [[nodiscard]] Result<void> load_once(const std::string& real_path,
-                                       const std::function<Result<void>()>& load);
+  [[nodiscard]] Result<void> load_once(const std::string& real_path, const std::function<Result<void>()>& load);
 
  private:
   struct Table;

@@ -94,7 +94,8 @@ Result<std::unique_ptr<store::Artifact>> make_memory_artifact(const store::Recor
   const std::span<const std::uint8_t> bytes(body.get(), header.body_length);
   Result<store::RecordMeta> meta = store::parse_meta(header, bytes);
   if (!meta) return std::move(meta).error();
-  return std::make_unique<store::Artifact>(header, std::move(*meta), bytes, std::move(body), store::Tier::memory, nullptr);
+  return std::make_unique<store::Artifact>(header, std::move(*meta), bytes, std::move(body), store::Tier::memory,
+                                           nullptr);
 }
 
 }  // namespace tlc::cache

@@ -103,7 +103,8 @@ class Cache : public std::enable_shared_from_this<Cache> {
   Result<Begun> begin(const key::Key& key, std::int64_t timeout_ms, const tlc_cancel* cancel);
   /// Ends a lock of this process; landing tells the threads that wait.
   void end(tlc_lock& lock, tlc_status status, std::string message);
-  Result<store::ArtifactRef> get_or_compile(const tlc_request& request, const CompileOptions& options, std::string* log);
+  Result<store::ArtifactRef> get_or_compile(const tlc_request& request, const CompileOptions& options,
+                                            std::string* log);
 
   // ---- links.cpp
   Result<void> link(const key::Key& from, const key::Key& to);
@@ -135,7 +136,8 @@ class Cache : public std::enable_shared_from_this<Cache> {
 
   // cache.cpp
   Local& open_in_child();
-  /// After the store's files were replaced: opens what is there now. False if somebody else did, or it could not be done.
+  /// After the store's files were replaced: opens what is there now. False if somebody else did, or it could not be
+  /// done.
   bool reopen(Local& old);
   void load_plugins();
   void note_not_stored(const std::string& reason);
@@ -169,7 +171,6 @@ class Cache : public std::enable_shared_from_this<Cache> {
   std::mutex problems_mutex_;
   std::string last_not_stored_;
   std::uint64_t not_stored_ = 0;
-
 };
 
 /// Whether a guard holds now; why not, if not: "changed", "missing", "appeared".

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Why a key hits or misses.
 //
-//   {"digest", "outcome": hit | evicted | removed | guard | rejected | never, "reason", "when_s", "guards": [{path, kind}],
+//   {"digest", "outcome": hit | evicted | removed | guard | rejected | never, "reason", "when_s", "guards": [{path,
+//   kind}],
 //    "nearest": {"digest", "label", "created_ns", "differences": [{path, kind, was, now}]} | null, "scanned"}
 #include <nlohmann/json.hpp>
 
@@ -37,9 +38,12 @@ struct Nearest {
 
 const char* change_name(key::Change change) {
   switch (change) {
-    case key::Change::added: return "added";
-    case key::Change::removed: return "removed";
-    case key::Change::changed: break;
+    case key::Change::added:
+      return "added";
+    case key::Change::removed:
+      return "removed";
+    case key::Change::changed:
+      break;
   }
   return "changed";
 }
@@ -55,10 +59,14 @@ Json differences(std::span<const std::uint8_t> was, std::span<const std::uint8_t
 
 const char* removal_name(store::RemovalReason reason) {
   switch (reason) {
-    case store::RemovalReason::evicted: return "it was evicted to stay under the store's limit";
-    case store::RemovalReason::removed: return "it was removed";
-    case store::RemovalReason::invalidated: return "it was found unusable and taken out";
-    case store::RemovalReason::cleared: break;
+    case store::RemovalReason::evicted:
+      return "it was evicted to stay under the store's limit";
+    case store::RemovalReason::removed:
+      return "it was removed";
+    case store::RemovalReason::invalidated:
+      return "it was found unusable and taken out";
+    case store::RemovalReason::cleared:
+      break;
   }
   return "its namespace was cleared";
 }
@@ -78,8 +86,13 @@ Json broken_guards(const key::Link& link, store::FileMemo& files) {
 }  // namespace
 
 Result<std::string> Cache::explain(const key::Key& key) {
-  Json answer = {{"digest", trust::to_hex(key.digest())}, {"outcome", "never"}, {"reason", nullptr}, {"when_s", nullptr},
-                 {"guards", Json::array()},               {"nearest", nullptr}, {"scanned", 0}};
+  Json answer = {{"digest", trust::to_hex(key.digest())},
+                 {"outcome", "never"},
+                 {"reason", nullptr},
+                 {"when_s", nullptr},
+                 {"guards", Json::array()},
+                 {"nearest", nullptr},
+                 {"scanned", 0}};
   Local& under = local();
   Look direct = look(key.digest());
   const Look followed = get_quietly(key);
@@ -97,7 +110,8 @@ Result<std::string> Cache::explain(const key::Key& key) {
   if (direct.outcome == store::Outcome::hit && direct.artifact->kind() == store::Kind::link) {
     const store::MemberView* member = direct.artifact->find("link");
     if (member != nullptr)
-      if (Result<key::Link> link = key::Link::decode(member->data); link) answer["guards"] = broken_guards(*link, under.files());
+      if (Result<key::Link> link = key::Link::decode(member->data); link)
+        answer["guards"] = broken_guards(*link, under.files());
     answer["outcome"] = answer["guards"].empty() ? "evicted" : "guard";
     answer["reason"] = answer["guards"].empty() ? "its sources are unchanged, but the artifact is gone"
                                                 : "a file that the compile read is no longer the same";

@@ -19,7 +19,8 @@ Flight::Wait Flight::wait(port::Deadline deadline, const tlc_cancel* cancel) {
     if (is_cancelled(cancel)) return Wait::cancelled;
     const std::uint64_t left = deadline.remaining_ns();
     if (left == 0) return Wait::timeout;
-    const std::uint64_t nap = cancel == nullptr ? std::min<std::uint64_t>(left, 1'000'000'000) : std::min(left, kLookNs);
+    const std::uint64_t nap =
+        cancel == nullptr ? std::min<std::uint64_t>(left, 1'000'000'000) : std::min(left, kLookNs);
     changed_.wait_for(lock, std::chrono::nanoseconds(nap));
   }
   return Wait::landed;

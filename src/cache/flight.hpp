@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Flights: which keys this process is compiling, so that its other threads wait for one compile.
 //
-// The thread that takes off holds the key's compile lock, or is waiting for the process that does; the others wait for its
-// landing. A failure is passed on to those who waited.
+// The thread that takes off holds the key's compile lock, or is waiting for the process that does; the others wait for
+// its landing. A failure is passed on to those who waited.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 #include <unordered_map>
 
 #include "port/clock.hpp"
-#include "trust/digest.hpp"
 #include "tlcache/tlcache.h"
+#include "trust/digest.hpp"
 
 /// The public token: triggered once, for ever.
 struct tlc_cancel {

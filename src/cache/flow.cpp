@@ -118,7 +118,8 @@ Published Cache::publish_content(const store::RecordContent& content, const Publ
     const bool present = kept && kept->kind() != store::Kind::failure;
     if (!mode.replace && present) return {TLC_EXISTED, std::move(kept), "the key is already kept", 0};
     const std::uint64_t sequence = present ? kept->header().sequence : 0;
-    if (mode.replace && sequence != mode.expected) return {TLC_CONFLICT, {}, "another generation of the key is kept", 0};
+    if (mode.replace && sequence != mode.expected)
+      return {TLC_CONFLICT, {}, "another generation of the key is kept", 0};
     published.status = settings_.memory ? TLC_OK : TLC_NOT_STORED;
     published.reason = under.reason();
     return keep_in_memory(content, std::move(published));
@@ -135,8 +136,10 @@ Published Cache::publish_content(const store::RecordContent& content, const Publ
   }
   if (!mode.want_artifact || (published.status != TLC_OK && published.status != TLC_EXISTED)) return published;
   Look found = look(content.key);
-  if (found.outcome == store::Outcome::hit) published.artifact = std::move(found.artifact);
-  else published = keep_in_memory(content, std::move(published));
+  if (found.outcome == store::Outcome::hit)
+    published.artifact = std::move(found.artifact);
+  else
+    published = keep_in_memory(content, std::move(published));
   return published;
 }
 
@@ -271,11 +274,9 @@ Result<Begun> Cache::take_off(Local& under, const key::Key& key, const std::shar
     return hit(found);
   }
   TLC_STEP("begin.locked");
-  auto lock = std::make_unique<tlc_lock>(
-      tlc_lock{shared_from_this(), &under, key, flight, locked, port::fork_epoch()});
+  auto lock = std::make_unique<tlc_lock>(tlc_lock{shared_from_this(), &under, key, flight, locked, port::fork_epoch()});
   return Begun{TLC_LOCKED, {}, std::move(lock)};
 }
-
 
 Look Cache::get_quietly(const key::Key& key) {
   Look result = look(key.digest());
@@ -409,8 +410,10 @@ Result<store::ArtifactRef> Cache::get_or_compile(const tlc_request& request, con
       end(lock, TLC_OK, {});
       throw;
     }
-    if (made) end(lock, TLC_OK, {});
-    else end(lock, made.error().status, made.error().message);
+    if (made)
+      end(lock, TLC_OK, {});
+    else
+      end(lock, made.error().status, made.error().message);
     return made;
   }
 }

@@ -60,7 +60,9 @@ const char* host_blob_data(const tlc_blob* blob, std::size_t* len) {
   return blob == nullptr ? nullptr : blob->bytes.c_str();
 }
 
-void host_blob_release(tlc_blob* blob) { backend::BlobFree{}(blob); }
+void host_blob_release(tlc_blob* blob) {
+  backend::BlobFree{}(blob);
+}
 
 tlc_status host_bundle_add(tlc_bundle* bundle, tlc_str name, std::uint32_t type, const void* data, std::size_t len,
                            std::uint32_t flags, tlc_error* error) {
@@ -83,10 +85,11 @@ tlc_status host_bundle_add_absent(tlc_bundle* bundle, tlc_str path, tlc_error* e
 }
 
 void host_log_append(tlc_log* log, tlc_str text) {
-  if (log != nullptr) (void)guarded(nullptr, [&]() -> Result<tlc_status> {
-    log->text.append(view_of(text));
-    return tlc_status{TLC_OK};
-  });
+  if (log != nullptr)
+    (void)guarded(nullptr, [&]() -> Result<tlc_status> {
+      log->text.append(view_of(text));
+      return tlc_status{TLC_OK};
+    });
 }
 
 tlc_status host_artifact_folder(tlc_artifact* artifact, tlc_blob** path, tlc_error* error) {
@@ -150,8 +153,8 @@ tlc_status host_memo_put(tlc_call* call, const void* data, std::size_t len, cons
     Result<key::Key> key = memo_key(*call, data, len);
     if (!key) return std::move(key).error();
     Bundle bundle;
-    if (Result<void> added = bundle.add(kMemoMember, TLC_MEMBER_OPAQUE, {static_cast<const std::uint8_t*>(value), value_len},
-                                        true);
+    if (Result<void> added =
+            bundle.add(kMemoMember, TLC_MEMBER_OPAQUE, {static_cast<const std::uint8_t*>(value), value_len}, true);
         !added)
       return std::move(added).error();
     PublishMode mode;
@@ -162,7 +165,9 @@ tlc_status host_memo_put(tlc_call* call, const void* data, std::size_t len, cons
   });
 }
 
-std::int32_t host_cancelled(const tlc_call* call) { return is_cancelled(call->cancel) ? 1 : 0; }
+std::int32_t host_cancelled(const tlc_call* call) {
+  return is_cancelled(call->cancel) ? 1 : 0;
+}
 
 }  // namespace
 

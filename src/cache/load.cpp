@@ -44,8 +44,8 @@ Result<std::shared_ptr<Module>> Cache::load(store::Artifact& given, const tlc_lo
     return make_error(TLC_E_NOT_FOUND, "the artifact has no member named " + std::string(member));
   Result<std::uint64_t> place = backend->place(&call, &options);
   if (!place) return std::move(place).error();
-  const Modules::Id id{artifact.key(), artifact.header().sequence, static_cast<std::uint32_t>(artifact.tier()), *place,
-                       std::string(member), found->get()};
+  const Modules::Id id{artifact.key(), artifact.header().sequence, static_cast<std::uint32_t>(artifact.tier()),
+                       *place,         std::string(member),        found->get()};
   return local().modules().get(id, [&]() -> Result<std::shared_ptr<Module>> {
     if (Result<void> fits = backend->validate(&call, to_public(&artifact), &options); !fits)
       return std::move(fits).error();

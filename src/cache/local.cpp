@@ -20,9 +20,12 @@ constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;
 /// The key that strict records are authenticated with: <config folder>/tlcache/mac.key.
 Result<trust::MacKey> user_key() {
   std::string folder;
-  if (const char* config = port::secure_env("XDG_CONFIG_HOME"); config != nullptr && config[0] == '/') folder = config;
-  else if (const auto home = port::home_dir()) folder = *home + "/.config";
-  else return make_error(TLC_E_UNAVAILABLE, "strict verification needs a key, and there is no home folder to keep it in");
+  if (const char* config = port::secure_env("XDG_CONFIG_HOME"); config != nullptr && config[0] == '/')
+    folder = config;
+  else if (const auto home = port::home_dir())
+    folder = *home + "/.config";
+  else
+    return make_error(TLC_E_UNAVAILABLE, "strict verification needs a key, and there is no home folder to keep it in");
   folder += "/tlcache";
   if (Result<void> made = port::make_dirs(folder, 0700); !made) return std::move(made).error();
   return trust::load_or_create_key(folder + "/mac.key");
@@ -64,9 +67,13 @@ Result<Opened> open_store(const Settings& settings) {
 
 }  // namespace
 
-Local::Local() : epoch_(port::fork_epoch()), memory_(store::ArtifactTable::create()) { memory_->add_counter(); }
+Local::Local() : epoch_(port::fork_epoch()), memory_(store::ArtifactTable::create()) {
+  memory_->add_counter();
+}
 
-Local::~Local() { memory_->clear(); }
+Local::~Local() {
+  memory_->clear();
+}
 
 Result<std::unique_ptr<Local>> Local::open(const Settings& settings) {
   std::unique_ptr<Local> local(new Local);
@@ -83,8 +90,8 @@ Result<std::unique_ptr<Local>> Local::open(const Settings& settings) {
     }
   }
   const store::Store* store = local->store_.get();
-  local->files_ = std::make_unique<store::FileMemo>(store == nullptr ? -1 : store->dir(),
-                                                    store != nullptr && !store->read_only());
+  local->files_ =
+      std::make_unique<store::FileMemo>(store == nullptr ? -1 : store->dir(), store != nullptr && !store->read_only());
   return local;
 }
 

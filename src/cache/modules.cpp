@@ -17,13 +17,17 @@ Module::~Module() {
   backend_->remove_module();
 }
 
-bool Module::usable() const { return fork_epoch_ == port::fork_epoch() || backend_->ops().survives_fork(); }
+bool Module::usable() const {
+  return fork_epoch_ == port::fork_epoch() || backend_->ops().survives_fork();
+}
 
 Result<void*> Module::symbol(std::string_view name) const {
   if (!usable()) return make_error(TLC_E_FORKED, "the module was loaded by the parent process; load it again here");
   return backend_->ops().symbol(loaded_, name);
 }
 
-void* Module::native() const { return usable() ? backend_->ops().native(loaded_) : nullptr; }
+void* Module::native() const {
+  return usable() ? backend_->ops().native(loaded_) : nullptr;
+}
 
 }  // namespace tlc::cache

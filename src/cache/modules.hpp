@@ -60,9 +60,8 @@ class Modules {
     std::shared_ptr<Slot> slot;
     {
       const std::lock_guard lock(mutex_);
-      std::erase_if(slots_, [](const auto& entry) {
-        return entry.second.use_count() == 1 && entry.second->module.expired();
-      });
+      std::erase_if(slots_,
+                    [](const auto& entry) { return entry.second.use_count() == 1 && entry.second->module.expired(); });
       std::shared_ptr<Slot>& place = slots_[id];
       if (place == nullptr) place = std::make_shared<Slot>();
       slot = place;

@@ -15,9 +15,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 using store::Counter;
 
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
 
-bool internal(std::string_view name_space) { return name_space.starts_with("tlc."); }
+bool internal(std::string_view name_space) {
+  return name_space.starts_with("tlc.");
+}
 
 std::uint64_t value(const store::CounterValues& values, Counter counter) {
   return values[static_cast<std::size_t>(counter)];
@@ -117,8 +121,8 @@ std::string Cache::describe() {
   {
     const std::lock_guard lock(problems_mutex_);
     if (not_stored_ != 0)
-      warnings.push_back(std::to_string(not_stored_) + " artifacts were not stored by this process; the last: " +
-                         last_not_stored_);
+      warnings.push_back(std::to_string(not_stored_) +
+                         " artifacts were not stored by this process; the last: " + last_not_stored_);
   }
   Json settings = Json::array();
   if (!under.location().origin.empty())
@@ -129,7 +133,9 @@ std::string Cache::describe() {
                {"directory", under.location().root},
                {"asked_directory", under.location().asked},
                {"format_directory", store == nullptr ? "" : store->path()},
-               {"state", store == nullptr ? "memory" : store->read_only() ? "read-only" : "store"},
+               {"state", store == nullptr     ? "memory"
+                         : store->read_only() ? "read-only"
+                                              : "store"},
                {"reason", under.reason().empty() ? Json(nullptr) : Json(under.reason())}};
   if (store != nullptr) {
     const store::StoreStats stats = store->stats();
@@ -144,9 +150,8 @@ std::string Cache::describe() {
   }
   json["settings"] = std::move(settings);
   json["warnings"] = std::move(warnings);
-  json["libraries"] = {{"lmdb", store::lmdb_version()},
-                       {"libsodium", trust::sodium_version()},
-                       {"xxhash", trust::xxhash_version()}};
+  json["libraries"] = {
+      {"lmdb", store::lmdb_version()}, {"libsodium", trust::sodium_version()}, {"xxhash", trust::xxhash_version()}};
   return dump(json);
 }
 
@@ -169,7 +174,9 @@ Result<std::string> Cache::verify(bool repair, const store::Progress& progress) 
                {"bytes", report->bytes},
                {"damaged", std::move(damaged)},
                {"index",
-                {{"state", whole ? "whole" : repair ? "rebuilt" : "damaged"},
+                {{"state", whole    ? "whole"
+                           : repair ? "rebuilt"
+                                    : "damaged"},
                  {"detail", whole ? Json(nullptr) : Json(report->index_fault)}}},
                {"leftovers", report->leftovers}});
 }

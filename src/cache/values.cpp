@@ -88,14 +88,19 @@ tlc_status value_int(const tlc_value* value, std::int64_t* out) {
 tlc_status value_f64(const tlc_value* value, double* out) {
   if (value == nullptr || out == nullptr) return TLC_E_INVALID;
   const key::Value& core = *to_core(value);
-  if (core.type == key::Type::f64) *out = core.number;
+  if (core.type == key::Type::f64)
+    *out = core.number;
   else if (core.type == key::Type::integer)
-    *out = core.negative ? static_cast<double>(static_cast<std::int64_t>(core.integer)) : static_cast<double>(core.integer);
-  else return TLC_E_INVALID;
+    *out = core.negative ? static_cast<double>(static_cast<std::int64_t>(core.integer))
+                         : static_cast<double>(core.integer);
+  else
+    return TLC_E_INVALID;
   return TLC_OK;
 }
 
-std::size_t value_count(const tlc_value* value) { return value == nullptr ? 0 : to_core(value)->items.size(); }
+std::size_t value_count(const tlc_value* value) {
+  return value == nullptr ? 0 : to_core(value)->items.size();
+}
 
 const tlc_value* value_at(const tlc_value* value, std::size_t index, tlc_str* name) {
   if (value == nullptr || index >= to_core(value)->items.size()) return nullptr;
@@ -113,7 +118,8 @@ tlc_status member_at(const tlc_artifact* artifact, std::size_t index, tlc_member
   if (Result<void> good = check_member(member); !good) return fill_error(error, good.error());
   const auto& members = to_core(artifact)->members();
   if (index >= members.size())
-    return fill_error(error, make_error(TLC_E_INVALID, "the artifact has " + std::to_string(members.size()) + " members"));
+    return fill_error(error,
+                      make_error(TLC_E_INVALID, "the artifact has " + std::to_string(members.size()) + " members"));
   fill_member(*member, members[index]);
   return TLC_OK;
 }
@@ -128,8 +134,8 @@ tlc_status find_member(const tlc_artifact* artifact, tlc_str name, tlc_member* m
   std::string names;
   for (const store::MemberView& one : to_core(artifact)->members())
     names += (names.empty() ? "" : ", ") + std::string(one.name);
-  return fill_error(error, make_error(TLC_E_NOT_FOUND, "the artifact has no member named " + std::string(view_of(name)) +
-                                                           "; it has: " + names));
+  return fill_error(error, make_error(TLC_E_NOT_FOUND, "the artifact has no member named " +
+                                                           std::string(view_of(name)) + "; it has: " + names));
 }
 
 }  // namespace tlc::cache

@@ -13,12 +13,15 @@ namespace tlc::cache {
   if (text.data == nullptr) return {};
   return text.len == TLC_STRLEN ? std::string_view(text.data) : std::string_view(text.data, text.len);
 }
-[[nodiscard]] inline tlc_str str_of(std::string_view text) { return {text.data(), text.size()}; }
+[[nodiscard]] inline tlc_str str_of(std::string_view text) {
+  return {text.data(), text.size()};
+}
 
 /// Fills a caller's error, as far as its struct_size reaches. Returns the status.
 tlc_status fill_error(tlc_error* error, const Error& from);
 
-/// A text field of the library's in an artifact's stored key (key::kFieldTarget, ...), in place; empty if it is not there.
+/// A text field of the library's in an artifact's stored key (key::kFieldTarget, ...), in place; empty if it is not
+/// there.
 [[nodiscard]] std::string_view key_text(const store::Artifact& artifact, std::string_view field);
 
 [[nodiscard]] const tlc_value* request_find(const tlc_request* request, tlc_str name);

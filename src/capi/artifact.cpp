@@ -33,7 +33,9 @@ tlc_status tlc_artifact_get_info(const tlc_artifact* artifact, tlc_artifact_info
   });
 }
 
-size_t tlc_artifact_member_count(const tlc_artifact* artifact) { return cache::member_count(artifact); }
+size_t tlc_artifact_member_count(const tlc_artifact* artifact) {
+  return cache::member_count(artifact);
+}
 
 tlc_status tlc_artifact_member_at(const tlc_artifact* artifact, size_t index, tlc_member* member, tlc_error* error) {
   return cache::member_at(artifact, index, member, error);
@@ -84,8 +86,8 @@ void tlc_load_options_init(tlc_load_options* options) {
   options->struct_size = TLC_SIZEOF(tlc_load_options, member);
 }
 
-tlc_status tlc_cache_load(tlc_cache* cache, tlc_artifact* artifact, const tlc_load_options* options, tlc_module** module,
-                          tlc_error* error) {
+tlc_status tlc_cache_load(tlc_cache* cache, tlc_artifact* artifact, const tlc_load_options* options,
+                          tlc_module** module, tlc_error* error) {
   return call(error, [&]() -> Result<tlc_status> {
     TLC_REQUIRE(module);
     *module = nullptr;
@@ -115,7 +117,9 @@ tlc_status tlc_module_symbol(tlc_module* module, tlc_str name, void** address, t
   });
 }
 
-void* tlc_module_native(tlc_module* module) { return module == nullptr ? nullptr : module->module->native(); }
+void* tlc_module_native(tlc_module* module) {
+  return module == nullptr ? nullptr : module->module->native();
+}
 
 tlc_module* tlc_module_retain(tlc_module* module) {
   if (module != nullptr) module->references.fetch_add(1, std::memory_order_relaxed);

@@ -14,7 +14,9 @@ tlc_status tlc_bundle_create(tlc_bundle** bundle, tlc_error* error) {
   });
 }
 
-void tlc_bundle_destroy(tlc_bundle* bundle) { std::default_delete<tlc_bundle>()(bundle); }
+void tlc_bundle_destroy(tlc_bundle* bundle) {
+  std::default_delete<tlc_bundle>()(bundle);
+}
 
 tlc_status tlc_bundle_add(tlc_bundle* bundle, tlc_str name, uint32_t type, const void* data, size_t len, uint32_t flags,
                           tlc_error* error) {

@@ -216,7 +216,9 @@ void tlc_lock_fail(tlc_lock* lock, tlc_status status, tlc_str message) {
   });
 }
 
-void tlc_lock_abandon(tlc_lock* lock) { tlc_lock_fail(lock, TLC_OK, tlc_str{nullptr, 0}); }
+void tlc_lock_abandon(tlc_lock* lock) {
+  tlc_lock_fail(lock, TLC_OK, tlc_str{nullptr, 0});
+}
 
 void tlc_compile_options_init(tlc_compile_options* options) {
   if (options == nullptr) return;

@@ -24,8 +24,8 @@ using cache::to_core;
 using cache::to_public;
 using cache::view_of;
 
-/// Runs a body that returns Result<tlc_status>; fills the error for every status but TLC_OK that carries a reason. Nothing
-/// that is thrown leaves it, but the unwinding of pthread_cancel, which must not be stopped.
+/// Runs a body that returns Result<tlc_status>; fills the error for every status but TLC_OK that carries a reason.
+/// Nothing that is thrown leaves it, but the unwinding of pthread_cancel, which must not be stopped.
 template <typename Body>
 tlc_status call(tlc_error* error, const Body& body) {
   try {
@@ -42,7 +42,9 @@ tlc_status call(tlc_error* error, const Body& body) {
   }
 }
 
-inline Error invalid(std::string message) { return make_error(TLC_E_INVALID, std::move(message)); }
+inline Error invalid(std::string message) {
+  return make_error(TLC_E_INVALID, std::move(message));
+}
 
 /// A required pointer.
 #define TLC_REQUIRE(pointer) \
@@ -59,8 +61,8 @@ inline tlc_status give(tlc_blob** out, std::string text) {
   return TLC_OK;
 }
 
-/// Copies a caller's options into `into`, which holds the defaults and our struct_size. A smaller struct leaves the rest at
-/// its default; a larger one is accepted if what we do not know is zero.
+/// Copies a caller's options into `into`, which holds the defaults and our struct_size. A smaller struct leaves the
+/// rest at its default; a larger one is accepted if what we do not know is zero.
 template <typename Options>
 Result<void> read_options(const Options* from, Options& into, const char* name) {
   if (from == nullptr) return {};
@@ -70,7 +72,8 @@ Result<void> read_options(const Options* from, Options& into, const char* name) 
   const auto* bytes = reinterpret_cast<const unsigned char*>(from);
   if (given > known &&
       std::any_of(bytes + known, bytes + std::min(given, known + 4096), [](unsigned char byte) { return byte != 0; }))
-    return make_error(TLC_E_UNSUPPORTED, std::string(name) + " sets an option that this version of the library does not know");
+    return make_error(TLC_E_UNSUPPORTED,
+                      std::string(name) + " sets an option that this version of the library does not know");
   std::memcpy(&into, from, std::min(given, known));
   into.struct_size = known;
   return {};

@@ -14,10 +14,14 @@ namespace {
 
 const char* kind_name(std::uint8_t kind) {
   switch (static_cast<store::Kind>(kind)) {
-    case store::Kind::artifact: return "artifact";
-    case store::Kind::link: return "link";
-    case store::Kind::failure: return "failure";
-    case store::Kind::tombstone: break;
+    case store::Kind::artifact:
+      return "artifact";
+    case store::Kind::link:
+      return "link";
+    case store::Kind::failure:
+      return "failure";
+    case store::Kind::tombstone:
+      break;
   }
   return "tombstone";
 }
@@ -106,7 +110,8 @@ tlc_status tlc_cache_find(tlc_cache* cache, tlc_str hex_prefix, tlc_artifact** a
       return invalid(std::to_string(keys->size()) + " artifacts' digests begin with " + prefix + "; give more digits");
     cache::Look found = cache->cache->get_digest(keys->front());
     if (found.outcome == store::Outcome::rejected) return make_error(TLC_REJECTED, std::move(found.reason));
-    if (found.outcome == store::Outcome::miss) return make_error(TLC_MISS, "no artifact's digest begins with " + prefix);
+    if (found.outcome == store::Outcome::miss)
+      return make_error(TLC_MISS, "no artifact's digest begins with " + prefix);
     *artifact = to_public(found.artifact.take());
     return tlc_status{TLC_OK};
   });
@@ -152,7 +157,9 @@ tlc_status tlc_cache_backends(tlc_cache* cache, tlc_blob** json, tlc_error* erro
 
 // ---- backends
 
-const tlc_host_api* tlc_host(void) { return cache::host_api(); }
+const tlc_host_api* tlc_host(void) {
+  return cache::host_api();
+}
 
 tlc_status tlc_register_backend(const tlc_backend_ops* ops, void* state, uint32_t flags, tlc_error* error) {
   return call(error, [&]() -> Result<tlc_status> {

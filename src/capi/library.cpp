@@ -7,8 +7,8 @@
 #include "store/versions.hpp"
 #include "trust/hash.hpp"
 
-using namespace tlc;         // NOLINT: the definitions of the C API only call the core
-using namespace tlc::capi;   // NOLINT
+using namespace tlc;        // NOLINT: the definitions of the C API only call the core
+using namespace tlc::capi;  // NOLINT
 
 namespace {
 
@@ -56,7 +56,9 @@ const StatusText* find_status(tlc_status status) {
 
 }  // namespace
 
-tlc_str tlc_str_from(const char* text) { return {text, text == nullptr ? 0 : std::strlen(text)}; }
+tlc_str tlc_str_from(const char* text) {
+  return {text, text == nullptr ? 0 : std::strlen(text)};
+}
 
 void tlc_error_init(tlc_error* error) {
   if (error == nullptr) return;
@@ -79,15 +81,25 @@ const char* tlc_blob_data(const tlc_blob* blob, size_t* len) {
   return blob == nullptr ? nullptr : blob->bytes.c_str();
 }
 
-void tlc_blob_release(tlc_blob* blob) { backend::BlobFree{}(blob); }
+void tlc_blob_release(tlc_blob* blob) {
+  backend::BlobFree{}(blob);
+}
 
-uint32_t tlc_version(void) { return TLC_VERSION; }
+uint32_t tlc_version(void) {
+  return TLC_VERSION;
+}
 
-const char* tlc_version_string(void) { return TLC_VERSION_STRING; }
+const char* tlc_version_string(void) {
+  return TLC_VERSION_STRING;
+}
 
-uint32_t tlc_abi_version(void) { return TLC_ABI_MAJOR << 16 | TLC_ABI_MINOR; }
+uint32_t tlc_abi_version(void) {
+  return TLC_ABI_MAJOR << 16 | TLC_ABI_MINOR;
+}
 
-uint64_t tlc_features(void) { return TLC_FEATURE_STORE | TLC_FEATURE_PLUGINS; }
+uint64_t tlc_features(void) {
+  return TLC_FEATURE_STORE | TLC_FEATURE_PLUGINS;
+}
 
 const char* tlc_build_info(void) {
   static const std::string text = [] {

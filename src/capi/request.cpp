@@ -33,9 +33,13 @@ tlc_status set_property(tlc_request* request, tlc_error* error, const Set& set) 
   });
 }
 
-std::span<const uint8_t> bytes_of(const void* data, size_t len) { return {static_cast<const uint8_t*>(data), len}; }
+std::span<const uint8_t> bytes_of(const void* data, size_t len) {
+  return {static_cast<const uint8_t*>(data), len};
+}
 
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -50,7 +54,9 @@ tlc_status tlc_request_create(tlc_str name_space, tlc_request** request, tlc_err
   });
 }
 
-void tlc_request_destroy(tlc_request* request) { std::default_delete<tlc_request>()(request); }
+void tlc_request_destroy(tlc_request* request) {
+  std::default_delete<tlc_request>()(request);
+}
 
 tlc_status tlc_request_set_target(tlc_request* request, tlc_str target, tlc_error* error) {
   return set_property(request, error, [&](key::Request& to) { return to.set_target(view_of(target)); });
@@ -138,17 +144,29 @@ tlc_status tlc_request_end(tlc_request* request, tlc_error* error) {
   return set_property(request, error, [&](key::Request& to) { return to.end(); });
 }
 
-const tlc_value* tlc_request_find(const tlc_request* request, tlc_str name) { return cache::request_find(request, name); }
+const tlc_value* tlc_request_find(const tlc_request* request, tlc_str name) {
+  return cache::request_find(request, name);
+}
 
-uint32_t tlc_value_type(const tlc_value* value) { return cache::value_type(value); }
+uint32_t tlc_value_type(const tlc_value* value) {
+  return cache::value_type(value);
+}
 
-tlc_str tlc_value_text(const tlc_value* value) { return cache::value_text(value); }
+tlc_str tlc_value_text(const tlc_value* value) {
+  return cache::value_text(value);
+}
 
-tlc_status tlc_value_int(const tlc_value* value, int64_t* out) { return cache::value_int(value, out); }
+tlc_status tlc_value_int(const tlc_value* value, int64_t* out) {
+  return cache::value_int(value, out);
+}
 
-tlc_status tlc_value_f64(const tlc_value* value, double* out) { return cache::value_f64(value, out); }
+tlc_status tlc_value_f64(const tlc_value* value, double* out) {
+  return cache::value_f64(value, out);
+}
 
-size_t tlc_value_count(const tlc_value* value) { return cache::value_count(value); }
+size_t tlc_value_count(const tlc_value* value) {
+  return cache::value_count(value);
+}
 
 const tlc_value* tlc_value_at(const tlc_value* value, size_t index, tlc_str* name) {
   return cache::value_at(value, index, name);
@@ -188,6 +206,10 @@ tlc_status tlc_request_key(const tlc_request* request, tlc_key** key, tlc_error*
     TLC_REQUIRE(key);
     *key = nullptr;
     TLC_REQUIRE(request);
+    if (!request->request.target().empty() && request->request.engine().empty()) {
+      return make_error(TLC_E_UNCACHEABLE,
+                        "the request has a target but no engine; set the engine, or let tlc_cache_key choose it");
+    }
     Result<key::Key> made = request->request.make_key(request->request.target(), request->request.engine());
     if (!made) return std::move(made).error();
     *key = std::make_unique<tlc_key>(std::move(*made)).release();
@@ -259,7 +281,8 @@ tlc_status tlc_key_diff(const tlc_key* was, const tlc_key* now, tlc_blob** json,
     constexpr const char* kNames[] = {"changed", "added", "removed"};
     Json list = Json::array();
     for (const key::Difference& one : *found)
-      list.push_back({{"path", one.path}, {"kind", kNames[static_cast<int>(one.kind)]}, {"was", one.was}, {"now", one.now}});
+      list.push_back(
+          {{"path", one.path}, {"kind", kNames[static_cast<int>(one.kind)]}, {"was", one.was}, {"now", one.now}});
     return give(json, dump(list));
   });
 }

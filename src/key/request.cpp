@@ -217,10 +217,10 @@ Result<Key> Request::make_key(std::string_view target, std::string_view engine,
   }
   Builder builder(origin_);
   // In the order of their names, which is cheapest to sort.
-  builder.set_engine(engine);
+  if (!engine.empty()) builder.set_engine(engine);
   if (host) builder.set_host(*host);
   if (!namespace_.empty()) builder.set_namespace(namespace_);
-  builder.set_target(target);
+  if (!target.empty()) builder.set_target(target);
   if (toolchain && toolchain_) {
     builder.set_toolchain(*toolchain, *toolchain_);
   } else if (toolchain) {

@@ -93,8 +93,8 @@ Result<void> remove_at_depth(int dirfd, const char* name, int depth) {
   }
   if (!S_ISDIR(st.st_mode)) return io_error(unlink_errno, std::string("cannot remove ") + name);
   if (depth >= kMaxDepth) {
-    return make_error(TLC_E_IO, std::string("cannot remove ") + name + ": more than " +
-                                    std::to_string(kMaxDepth) + " folders deep; remove it by hand");
+    return make_error(TLC_E_IO, std::string("cannot remove ") + name + ": more than " + std::to_string(kMaxDepth) +
+                                    " folders deep; remove it by hand");
   }
   if (::unlinkat(dirfd, name, AT_REMOVEDIR) == 0) return {};
   auto emptied = empty_folder(dirfd, name, depth);

@@ -10,8 +10,8 @@ Result<DynLib> DynLib::open(const std::string& path, int flags) {
   }
   if (void* handle = ::dlopen(path.c_str(), flags)) return DynLib(handle);
   const char* why = ::dlerror();
-  return make_error(TLC_E_LOAD, "cannot load library " + path + ": " +
-                                    (why != nullptr ? why : "the loader gives no reason"));
+  return make_error(TLC_E_LOAD,
+                    "cannot load library " + path + ": " + (why != nullptr ? why : "the loader gives no reason"));
 }
 
 void* DynLib::symbol(const char* name) const {

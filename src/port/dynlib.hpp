@@ -16,8 +16,7 @@ class DynLib {
   DynLib() = default;
 
   /// dlopen; the error says what dlerror says (TLC_E_LOAD).
-  [[nodiscard]] static Result<DynLib> open(const std::string& path,
-                                           int flags = RTLD_NOW | RTLD_LOCAL);
+  [[nodiscard]] static Result<DynLib> open(const std::string& path, int flags = RTLD_NOW | RTLD_LOCAL);
 
   /// The address, or nullptr if there is no such symbol.
   [[nodiscard]] void* symbol(const char* name) const;

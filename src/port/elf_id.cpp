@@ -41,9 +41,9 @@ bool read_exactly(int fd, void* into, std::size_t len, std::uint64_t off) {
 }
 
 bool is_our_kind(const Elf64_Ehdr& header) {
-  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
-         header.e_ident[EI_VERSION] == EV_CURRENT && header.e_phentsize == sizeof(Elf64_Phdr);
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_ident[EI_VERSION] == EV_CURRENT &&
+         header.e_phentsize == sizeof(Elf64_Phdr);
 }
 
 /// `n` rounded up to a multiple of `align`, a power of two.
@@ -62,8 +62,8 @@ std::optional<Bytes> find_in_notes(const Bytes& notes, std::uint64_t align) {
     const std::uint64_t end = content + note.n_descsz;
     if (end > notes.size()) return std::nullopt;
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
-        std::memcmp(notes.data() + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 &&
-        note.n_descsz > 0 && note.n_descsz <= kMaxIdBytes) {
+        std::memcmp(notes.data() + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz > 0 &&
+        note.n_descsz <= kMaxIdBytes) {
       const std::uint8_t* first = notes.data() + content;
       return Bytes(first, first + note.n_descsz);
     }

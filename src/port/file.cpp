@@ -33,13 +33,11 @@ std::size_t drop_front(std::span<iovec> parts, std::size_t done) {
 
 std::string temporary_name(const char* name) {
   std::array<char, 17> suffix{};
-  std::snprintf(suffix.data(), suffix.size(), "%016llx",
-                static_cast<unsigned long long>(random_u64()));
+  std::snprintf(suffix.data(), suffix.size(), "%016llx", static_cast<unsigned long long>(random_u64()));
   return std::string(name) + ".tmp-" + suffix.data();
 }
 
-Result<void> fill_file(int fd, const std::string& name, std::string_view bytes, mode_t mode,
-                       bool durable) {
+Result<void> fill_file(int fd, const std::string& name, std::string_view bytes, mode_t mode, bool durable) {
   if (::fchmod(fd, mode) != 0) return io_error(errno, "cannot set the mode of " + name);
   if (auto written = pwrite_full(fd, bytes.data(), bytes.size(), 0); !written) {
     return io_error(written.error().sys_errno, "cannot write " + name);
@@ -61,10 +59,8 @@ Result<Fd> open_at(int dirfd, const char* path, int flags, mode_t mode) {
 Result<std::size_t> pread_full(int fd, void* into, std::size_t len, off_t off) {
   std::size_t done = 0;
   while (done < len) {
-    const ssize_t got = retry([&] {
-      return ::pread(fd, static_cast<char*>(into) + done, len - done,
-                     off + static_cast<off_t>(done));
-    });
+    const ssize_t got =
+        retry([&] { return ::pread(fd, static_cast<char*>(into) + done, len - done, off + static_cast<off_t>(done)); });
     if (got < 0) return io_error(errno, "cannot read");
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
@@ -87,8 +83,7 @@ Result<void> pwritev_full(int fd, std::span<const iovec> parts, off_t off) {
     std::span<iovec> left(copy.data(), count);
     left = left.subspan(drop_front(left, 0));
     while (!left.empty()) {
-      const ssize_t put =
-          retry([&] { return ::pwritev(fd, left.data(), static_cast<int>(left.size()), off); });
+      const ssize_t put = retry([&] { return ::pwritev(fd, left.data(), static_cast<int>(left.size()), off); });
       if (put < 0) return io_error(errno, "cannot write");
       if (put == 0) return io_error(EIO, "cannot write");  // else this would never end
       off += put;
@@ -110,18 +105,16 @@ Result<std::string> read_file_at(int dirfd, const char* path, std::size_t cap) {
     if (got < 0) return io_error(errno, std::string("cannot read ") + path);
     if (got == 0) return text;
     if (static_cast<std::size_t>(got) > cap - text.size()) {
-      return make_error(TLC_TOO_LARGE, std::string(path) + " is larger than the " +
-                                           std::to_string(cap) + " bytes it may have");
+      return make_error(TLC_TOO_LARGE,
+                        std::string(path) + " is larger than the " + std::to_string(cap) + " bytes it may have");
     }
     text.append(block.data(), static_cast<std::size_t>(got));
   }
 }
 
-Result<void> write_file_atomic_at(int dirfd, const char* name, std::string_view bytes, mode_t mode,
-                                  bool durable) {
+Result<void> write_file_atomic_at(int dirfd, const char* name, std::string_view bytes, mode_t mode, bool durable) {
   if (std::string_view(name).find('/') != std::string_view::npos) {
-    return make_error(TLC_E_INVALID,
-                      std::string("a file name without a slash is needed, not ") + name);
+    return make_error(TLC_E_INVALID, std::string("a file name without a slash is needed, not ") + name);
   }
   const std::string temporary = temporary_name(name);
   auto fd = open_at(dirfd, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);

@@ -37,8 +37,8 @@ namespace tlc::port {
 
 /// Replaces `name` (no slash in it) by a file of exactly these bytes and this mode, whatever the
 /// umask. Others see the old or the new content, never a part. `durable` syncs file and folder.
-[[nodiscard]] Result<void> write_file_atomic_at(int dirfd, const char* name, std::string_view bytes,
-                                                mode_t mode, bool durable);
+[[nodiscard]] Result<void> write_file_atomic_at(int dirfd, const char* name, std::string_view bytes, mode_t mode,
+                                                bool durable);
 
 /// Whether a name is one that write_file_atomic_at gives its temporary files.
 [[nodiscard]] inline bool is_temporary_name(std::string_view name) {

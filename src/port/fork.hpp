@@ -18,8 +18,7 @@ std::uint64_t new_fork_epoch();
 
 /// Nonzero; constant within a process; another number in each child.
 [[nodiscard]] inline std::uint64_t fork_epoch() {
-  const std::uint64_t epoch =
-      detail::epoch_cell.load(std::memory_order_acquire)->load(std::memory_order_acquire);
+  const std::uint64_t epoch = detail::epoch_cell.load(std::memory_order_acquire)->load(std::memory_order_acquire);
   return epoch != 0 ? epoch : detail::new_fork_epoch();
 }
 

@@ -35,8 +35,7 @@ Result<bool> set_lock(int fd, std::uint64_t start, std::uint64_t len, short type
 }
 
 void sleep_ns(std::uint64_t ns) {
-  const timespec time{static_cast<time_t>(ns / 1'000'000'000U),
-                      static_cast<long>(ns % 1'000'000'000U)};
+  const timespec time{static_cast<time_t>(ns / 1'000'000'000U), static_cast<long>(ns % 1'000'000'000U)};
   // Cut short by a signal is fine: the caller looks at its deadline again.
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
 }
@@ -47,8 +46,7 @@ Result<bool> try_lock(int fd, std::uint64_t start, std::uint64_t len, LockMode m
   return set_lock(fd, start, len, mode == LockMode::shared ? F_RDLCK : F_WRLCK);
 }
 
-Result<bool> lock_until(int fd, std::uint64_t start, std::uint64_t len, LockMode mode,
-                        Deadline deadline) {
+Result<bool> lock_until(int fd, std::uint64_t start, std::uint64_t len, LockMode mode, Deadline deadline) {
   // Polling, since F_OFD_SETLKW can only be given up by a signal.
   for (std::uint64_t nap = kFirstSleepNs;; nap = std::min(nap * 2, kLastSleepNs)) {
     auto got = try_lock(fd, start, len, mode);

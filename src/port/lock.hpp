@@ -21,8 +21,7 @@ enum class LockMode : std::uint8_t { shared, exclusive };
 
 /// Tries until the deadline, sleeping 50 us at first and 5 ms at last. False at the deadline; at
 /// least one try is made.
-[[nodiscard]] Result<bool> lock_until(int fd, std::uint64_t start, std::uint64_t len, LockMode mode,
-                                      Deadline deadline);
+[[nodiscard]] Result<bool> lock_until(int fd, std::uint64_t start, std::uint64_t len, LockMode mode, Deadline deadline);
 
 [[nodiscard]] Result<void> unlock(int fd, std::uint64_t start, std::uint64_t len);
 

@@ -17,8 +17,8 @@ void unlist_lock_file(int fd);
 /// In a child: closes all that the parent listed. Once; later calls do nothing.
 void close_inherited_lock_files();
 
-/// A descriptor that is listed while it is open. In a forked child its owner must be forgotten, not destroyed: the number
-/// may belong to another file there.
+/// A descriptor that is listed while it is open. In a forked child its owner must be forgotten, not destroyed: the
+/// number may belong to another file there.
 class LockFile {
  public:
   LockFile() = default;

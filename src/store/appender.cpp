@@ -78,8 +78,7 @@ Result<Appender::FilePtr> Appender::create(std::uint64_t full_size) {
   for (int i = 0; i < kCreateTries; ++i) {
     const std::uint64_t id = control_.header()->next_segment.fetch_add(1);
     if (id == 0) continue;
-    Result<port::Fd> fd =
-        port::open_at(dir_, segment_name(id).c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    Result<port::Fd> fd = port::open_at(dir_, segment_name(id).c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (!fd && fd.error().sys_errno == EEXIST) {  // the control file lost count
       if (Result<std::vector<std::uint64_t>> ids = list_segments(dir_); ids && !ids->empty())
         raise_next_segment(control_, ids->back());
@@ -208,7 +207,8 @@ Result<Place> Appender::append(RecordImage& image, const trust::MacKey& store_ke
       }
       return write(*file, image, store_key, at, false);
     }
-    if (disk_full) return make_error(TLC_NOT_STORED, "no segment can be made: the disk is full or the folder not writable");
+    if (disk_full)
+      return make_error(TLC_NOT_STORED, "no segment can be made: the disk is full or the folder not writable");
     ::usleep(200);
   } while (!deadline.passed());
   return make_error(TLC_NOT_STORED, "all segments were being written to for a second");

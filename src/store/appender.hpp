@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Appender: writes records to the ends of segments.
 //
-// Up to eight segments take appends at a time; their ids are in the control file. Whoever gets the OFD lock on byte 0 of
-// one appends at the file's end and lets go. A process that is killed while it writes leaves a torn region behind, which
-// the next append goes past. The ids in the control file are hints: a file that is no unsealed segment is passed over.
+// Up to eight segments take appends at a time; their ids are in the control file. Whoever gets the OFD lock on byte 0
+// of one appends at the file's end and lets go. A process that is killed while it writes leaves a torn region behind,
+// which the next append goes past. The ids in the control file are hints: a file that is no unsealed segment is passed
+// over.
 #pragma once
 
 #include <array>

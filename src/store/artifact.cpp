@@ -81,13 +81,17 @@ Result<void> Artifact::read(std::size_t member, void* into, std::size_t capacity
   return {};
 }
 
-bool Artifact::inherited() const { return fork_epoch_ != port::fork_epoch(); }
+bool Artifact::inherited() const {
+  return fork_epoch_ != port::fork_epoch();
+}
 
 void Artifact::retain() {
   if (inherited()) return;
   const ArtifactTable::InLane in(*table_);
-  if (detached_) references_.fetch_add(1, std::memory_order_relaxed);
-  else ++in.lane.counts[id_];
+  if (detached_)
+    references_.fetch_add(1, std::memory_order_relaxed);
+  else
+    ++in.lane.counts[id_];
 }
 
 void Artifact::release() {
@@ -95,8 +99,10 @@ void Artifact::release() {
   bool last = false;
   {
     const ArtifactTable::InLane in(*table_);
-    if (detached_) last = references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    else --in.lane.counts[id_];
+    if (detached_)
+      last = references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    else
+      --in.lane.counts[id_];
   }
   if (last) {
     const std::shared_ptr<ArtifactTable> keep = table_;

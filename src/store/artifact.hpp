@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Artifact: one verified generation of a key, immutable; and ArtifactTable: those a process knows, with their references.
+// Artifact: one verified generation of a key, immutable; and ArtifactTable: those a process knows, with their
+// references.
 //
 // A reference is the only pin there is: it keeps the segment's mapping (or the memory) alive, nothing else, in no file.
 //
-// Readers share no cache line. Each thread belongs to one of 16 lanes; a lane has a lock that only its own threads take,
-// and its own count for every artifact. The number of references is the sum over lanes, which may be taken only while all
-// lanes are held (Exclusive). When an artifact leaves the table, that sum moves into one atomic counter, and the last
-// release frees it. The idea is that of the Linux kernel's percpu_ref and of the big-reader lock.
+// Readers share no cache line. Each thread belongs to one of 16 lanes; a lane has a lock that only its own threads
+// take, and its own count for every artifact. The number of references is the sum over lanes, which may be taken only
+// while all lanes are held (Exclusive). When an artifact leaves the table, that sum moves into one atomic counter, and
+// the last release frees it. The idea is that of the Linux kernel's percpu_ref and of the big-reader lock.
 //
 // In a forked child the lanes may be held by threads that are no more: the child makes a new table, and references to
 // inherited artifacts are no longer counted (their memory is the child's copy, and ends with it).
@@ -60,7 +61,8 @@ enum class Tier : std::uint8_t { memory = TLC_TIER_MEMORY, store = TLC_TIER_STOR
 
 class Artifact {
  public:
-  /// Over a body that was checked: in the mapping of `segment`, or in `memory` (what was read, or is kept in memory only).
+  /// Over a body that was checked: in the mapping of `segment`, or in `memory` (what was read, or is kept in memory
+  /// only).
   Artifact(const RecordHeader& header, RecordMeta meta, std::span<const std::uint8_t> body, Body memory, Tier tier,
            std::shared_ptr<Segment> segment)
       : header_(header),
@@ -133,8 +135,8 @@ class ArtifactTable : public std::enable_shared_from_this<ArtifactTable> {
   /// The same for the artifact at this place, which is hereby found current.
   [[nodiscard]] Artifact* find_at(const trust::Digest& key, std::uint64_t segment, std::uint64_t offset,
                                   std::uint64_t sequence, std::uint64_t change);
-  /// Takes an artifact in and gives a reference to it. An older generation of the key leaves the table; if the same one is
-  /// there already, that is used.
+  /// Takes an artifact in and gives a reference to it. An older generation of the key leaves the table; if the same one
+  /// is there already, that is used.
   Artifact* insert(std::unique_ptr<Artifact> artifact, std::uint64_t change);
   /// A reference to an artifact that is not to be found by others.
   Artifact* adopt(std::unique_ptr<Artifact> artifact);

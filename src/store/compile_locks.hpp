@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Compile locks between processes: the right to compile a key on this host.
 //
-// One byte per key, in one of 16 files (compile/0 to compile/f), at an offset of 62 bits of the digest: no file is made or
-// removed for a lock, and the kernel lets go when its holder dies. Threads of one process are kept apart by the caller
-// (cache/flight.hpp), since they share the open files.
+// One byte per key, in one of 16 files (compile/0 to compile/f), at an offset of 62 bits of the digest: no file is made
+// or removed for a lock, and the kernel lets go when its holder dies. Threads of one process are kept apart by the
+// caller (cache/flight.hpp), since they share the open files.
 #pragma once
 
 #include <array>

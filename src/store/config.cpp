@@ -46,9 +46,12 @@ bool read_line(Config& config, std::string_view word, std::string_view rest) {
   }
   const auto value = number(rest);
   if (!value) return false;
-  if (word == "limit") config.limit = *value;
-  else if (word == "segment") config.segment_size = *value;
-  else return false;
+  if (word == "limit")
+    config.limit = *value;
+  else if (word == "segment")
+    config.segment_size = *value;
+  else
+    return false;
   return true;
 }
 

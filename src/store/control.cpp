@@ -25,7 +25,9 @@ constexpr std::size_t kStampsAt = kNotesAt + kEvictedNotes * sizeof(EvictedNote)
 constexpr std::size_t kMapSize = kStampsAt + std::size_t{kMaxSlots} * 4;
 static_assert(kNotesAt == 45056 && kStampsAt == 307200);
 
-std::uint64_t file_size_for(std::uint64_t slots) { return kStampsAt + slots * 4; }
+std::uint64_t file_size_for(std::uint64_t slots) {
+  return kStampsAt + slots * 4;
+}
 
 std::uint64_t static_check(const ControlHeader& header) {
   return trust::xxh3_64(&header, offsetof(ControlHeader, check));
@@ -52,8 +54,8 @@ Result<Control> Control::map(port::Fd file, bool writable) {
   if (::fstat(file.get(), &st) != 0) return io_error(errno, "cannot stat the control file");
   if (static_cast<std::uint64_t>(st.st_size) < file_size_for(kSlotStep))
     return make_error(TLC_E_CORRUPT, "the control file is cut short");
-  Result<port::Mapping> mapping = writable ? port::Mapping::map_shared(file.get(), kMapSize)
-                                           : port::Mapping::map_read(file.get(), kMapSize);
+  Result<port::Mapping> mapping =
+      writable ? port::Mapping::map_shared(file.get(), kMapSize) : port::Mapping::map_read(file.get(), kMapSize);
   if (!mapping) return std::move(mapping).error();
   Control control(std::move(file), std::move(*mapping), writable);
   const ControlHeader& header = *control.header();
@@ -140,7 +142,9 @@ std::atomic<std::uint32_t>* Control::stamps() const {
   return reinterpret_cast<std::atomic<std::uint32_t>*>(mapping_.data() + kStampsAt);
 }
 
-EvictedNote* Control::notes() const { return reinterpret_cast<EvictedNote*>(mapping_.data() + kNotesAt); }
+EvictedNote* Control::notes() const {
+  return reinterpret_cast<EvictedNote*>(mapping_.data() + kNotesAt);
+}
 
 CounterBlock* Control::counter_blocks() const {
   return reinterpret_cast<CounterBlock*>(mapping_.data() + kCountersAt);

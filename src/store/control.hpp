@@ -52,11 +52,11 @@ struct ControlHeader {
   alignas(64) SharedWord sequence;  // highest given out
   SharedWord next_segment;
   SharedWord next_slot;
-  SharedWord slots;         // stamps the file has room for
-  SharedWord used_bytes;    // estimate of what is allocated under the root
-  SharedWord limit;         // copy of the config's
-  SharedWord segment_size;  // copy of the config's
-  SharedWord limit_check;   // limit ^ rotated segment_size ^ kControlMagic
+  SharedWord slots;                                // stamps the file has room for
+  SharedWord used_bytes;                           // estimate of what is allocated under the root
+  SharedWord limit;                                // copy of the config's
+  SharedWord segment_size;                         // copy of the config's
+  SharedWord limit_check;                          // limit ^ rotated segment_size ^ kControlMagic
   alignas(64) SharedWord active[kActiveSegments];  // ids of the segments that take appends, 0: none
 
   alignas(64) SharedWord boot;  // hash of the boot id under which the index was last opened for writing

@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view kOther = "other";
 
-std::uint64_t hash_of(std::string_view name) { return trust::xxh3_64(name.data(), name.size()) | 1; }
+std::uint64_t hash_of(std::string_view name) {
+  return trust::xxh3_64(name.data(), name.size()) | 1;
+}
 
 bool holds(const CounterBlock& block, std::uint64_t hash, std::string_view name) {
   return block.name_hash.load(std::memory_order_acquire) == hash &&
@@ -53,8 +55,10 @@ void add_counters(const Control& control, std::size_t block, const CounterValues
   CounterBlock& shared = control.counter_blocks()[block];
   for (std::size_t i = 0; i < kCounters; ++i) {
     if (values[i] == 0) continue;
-    if (i == static_cast<std::size_t>(Counter::youngest_evicted_s)) lower_youngest(shared.values[i], values[i]);
-    else shared.values[i].fetch_add(values[i], std::memory_order_relaxed);
+    if (i == static_cast<std::size_t>(Counter::youngest_evicted_s))
+      lower_youngest(shared.values[i], values[i]);
+    else
+      shared.values[i].fetch_add(values[i], std::memory_order_relaxed);
   }
 }
 

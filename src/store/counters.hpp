@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Counters per namespace, shared by all processes through the control file.
 //
-// A process counts in memory of its own (Tally) and adds the sums to the shared block when it publishes, asks for stats or
-// closes. A store has room for 127 namespaces with numbers of their own; what comes later shares the last block, "other".
+// A process counts in memory of its own (Tally) and adds the sums to the shared block when it publishes, asks for stats
+// or closes. A store has room for 127 namespaces with numbers of their own; what comes later shares the last block,
+// "other".
 #pragma once
 
 #include <array>
@@ -17,7 +18,16 @@
 namespace tlc::store {
 
 enum class Counter : std::uint8_t {
-  hits, misses, rejections, puts, not_stored, compiles, compile_us, saved_us, evictions, youngest_evicted_s,
+  hits,
+  misses,
+  rejections,
+  puts,
+  not_stored,
+  compiles,
+  compile_us,
+  saved_us,
+  evictions,
+  youngest_evicted_s,
 };
 inline constexpr std::size_t kCounters = 16;  // places in a block; more than are named
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The limit: oldest segments go first, as wholes.
 //
-// One process evicts at a time (the maintenance lock). A segment's entries leave the index in small transactions, then the
-// file is unlinked; who holds an artifact in it keeps it. Where the index cannot be written (a full disk, say) the file is
-// unlinked all the same: an entry whose segment is missing is a miss.
+// One process evicts at a time (the maintenance lock). A segment's entries leave the index in small transactions, then
+// the file is unlinked; who holds an artifact in it keeps it. Where the index cannot be written (a full disk, say) the
+// file is unlinked all the same: an entry whose segment is missing is a miss.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,7 +34,8 @@ std::int64_t age_of(const struct stat& st) {
 /// Age of an entry in seconds since it was last used or made.
 std::uint64_t idle_seconds(const IndexRecord& record, std::uint32_t stamped_minute) {
   const std::uint64_t now = port::wall_ns() / 1'000'000'000;
-  const std::uint64_t used = std::max<std::uint64_t>(std::uint64_t{stamped_minute} * 60, record.created_ns / 1'000'000'000);
+  const std::uint64_t used =
+      std::max<std::uint64_t>(std::uint64_t{stamped_minute} * 60, record.created_ns / 1'000'000'000);
   return now > used ? std::max<std::uint64_t>(now - used, 1) : 1;
 }
 
@@ -93,8 +94,10 @@ Result<GcReport> Store::evict_to(std::uint64_t target, const Progress& progress)
 
 Result<void> Store::evict_segment(std::uint64_t id, GcReport& report) {
   Result<std::shared_ptr<Segment>> opened = Segment::open(segments_dir_.get(), id);
-  if (opened) forget_entries_of(**opened, report);
-  else if (opened.error().status == TLC_MISS) return {};
+  if (opened)
+    forget_entries_of(**opened, report);
+  else if (opened.error().status == TLC_MISS)
+    return {};
   const std::string name = segment_name(id);
   struct stat st {};
   const bool known = ::fstatat(segments_dir_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;

@@ -59,14 +59,19 @@ Result<trust::Digest> compute(int fd, FileFact fact) {
 
 }  // namespace
 
-std::size_t FileMemo::KeyHash::operator()(const Key& key) const { return trust::xxh3_64(&key, sizeof key); }
+std::size_t FileMemo::KeyHash::operator()(const Key& key) const {
+  return trust::xxh3_64(&key, sizeof key);
+}
 
 FileMemo::FileMemo(int format_dir, bool writable) : mapping_(map_file(format_dir, writable)), writable_(writable) {}
 
 FileMemo::Key FileMemo::key_of(const struct stat& st, FileFact fact) {
-  return {static_cast<std::uint64_t>(fact), st.st_dev,
-          st.st_ino,                        static_cast<std::uint64_t>(st.st_size),
-          nanoseconds(st.st_mtim),          nanoseconds(st.st_ctim)};
+  return {static_cast<std::uint64_t>(fact),
+          st.st_dev,
+          st.st_ino,
+          static_cast<std::uint64_t>(st.st_size),
+          nanoseconds(st.st_mtim),
+          nanoseconds(st.st_ctim)};
 }
 
 bool FileMemo::recall(const Key& key, trust::Digest& digest) {

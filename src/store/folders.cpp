@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Materialised artifacts: files/<first 16 hex digits of the digest>-<sequence>[.<n>]/ with the members under their names.
+// Materialised artifacts: files/<first 16 hex digits of the digest>-<sequence>[.<n>]/ with the members under their
+// names.
 //
-// A folder is made under a temporary name and renamed: it is whole, or not there. It is never changed. Each process compares
-// every file with the verified artifact before it hands the path out for the first time; a folder that fails is left to
-// those who use it, and the next free <n> is made. While a process uses a folder it holds a shared OFD lock on
-// files/<name>.lock; who gets the exclusive lock may remove the folder.
+// A folder is made under a temporary name and renamed: it is whole, or not there. It is never changed. Each process
+// compares every file with the verified artifact before it hands the path out for the first time; a folder that fails
+// is left to those who use it, and the next free <n> is made. While a process uses a folder it holds a shared OFD lock
+// on files/<name>.lock; who gets the exclusive lock may remove the folder.
 //
-// dlopen knows a library by its path: a path that was loaded from here once never gets other bytes, since a name holds the
-// sequence, and a folder that somebody removed is made again under another <n>.
+// dlopen knows a library by its path: a path that was loaded from here once never gets other bytes, since a name holds
+// the sequence, and a folder that somebody removed is made again under another <n>.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,7 +34,9 @@ std::string base_name(const Artifact& artifact) {
   return trust::to_hex(artifact.key()).substr(0, 16) + "-" + std::to_string(artifact.header().sequence);
 }
 
-mode_t mode_of(std::uint32_t type) { return type == TLC_MEMBER_SHARED_OBJECT ? 0500 : 0400; }
+mode_t mode_of(std::uint32_t type) {
+  return type == TLC_MEMBER_SHARED_OBJECT ? 0500 : 0400;
+}
 
 bool file_equals(int dir, const MemberView& member) {
   Result<port::Fd> file = port::open_at(dir, std::string(member.name).c_str(), O_RDONLY | O_NOFOLLOW);
@@ -95,7 +98,9 @@ std::optional<port::Fd> use(int files_dir, const std::string& name) {
 
 }  // namespace
 
-PrivateFolder::~PrivateFolder() { (void)port::remove_tree_at(AT_FDCWD, path_.c_str()); }
+PrivateFolder::~PrivateFolder() {
+  (void)port::remove_tree_at(AT_FDCWD, path_.c_str());
+}
 
 Result<std::string> Artifact::folder() const {
   if (inherited())

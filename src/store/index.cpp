@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::uint64_t kWriteLockMs = 1000;
 
-std::string folder_of(std::uint64_t generation) { return "index-" + std::to_string(generation); }
+std::string folder_of(std::uint64_t generation) {
+  return "index-" + std::to_string(generation);
+}
 
 Result<port::Fd> open_folder(int dir, const std::string& name) {
   return port::open_at(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -180,10 +182,11 @@ Result<std::string> Index::validate_now(bool repair) {
   if (folder) {
     Result<port::Fd> file = port::open_at(folder->get(), kDataFileName, O_RDONLY | O_NOFOLLOW);
     if (file) {
-      Result<ValidationReport> report =
-          validate(file->get(), kIndexMapSize, &control_.header()->index, true);
-      if (!report) fault = report.error().message;
-      else if (!report->valid) fault = report->error + std::string(" on page ") + std::to_string(report->error_page);
+      Result<ValidationReport> report = validate(file->get(), kIndexMapSize, &control_.header()->index, true);
+      if (!report)
+        fault = report.error().message;
+      else if (!report->valid)
+        fault = report->error + std::string(" on page ") + std::to_string(report->error_page);
     } else if (file.error().sys_errno != ENOENT) {
       fault = file.error().message;
     }

@@ -2,7 +2,8 @@
 // Index: the current index folder of a store, read without a lock and written under the write lock.
 //
 // Which folder is current says control's index_generation. A damaged one is set aside by making the next, empty, and
-// raising the generation; readers notice at their next look-up. The rebuild (rebuild.cpp) then fills it from the segments.
+// raising the generation; readers notice at their next look-up. The rebuild (rebuild.cpp) then fills it from the
+// segments.
 #pragma once
 
 #include <atomic>

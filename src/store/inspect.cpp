@@ -88,7 +88,8 @@ StoreStats Store::stats() {
   stats.mapped = usage.mapped;
   stats.unlinked = usage.unlinked;
   if (Result<std::vector<std::uint64_t>> ids = list_segments(segments_dir_.get()); ids) stats.segments = ids->size();
-  if (Result<std::uint64_t> bytes = port::tree_allocated_bytes(segments_dir_.get()); bytes) stats.segment_bytes = *bytes;
+  if (Result<std::uint64_t> bytes = port::tree_allocated_bytes(segments_dir_.get()); bytes)
+    stats.segment_bytes = *bytes;
   stats.index_bytes = index_.used_bytes();
   stats.index_generation = control_.header()->index_generation.load();
   stats.rebuilding = control_.header()->rebuild.load() != 0;

@@ -17,7 +17,9 @@ namespace {
 
 constexpr const char* kAdvice = "; set TLC_DIR (or the application's directory option) to a folder of your own";
 
-bool absolute(const char* path) { return path != nullptr && path[0] == '/'; }
+bool absolute(const char* path) {
+  return path != nullptr && path[0] == '/';
+}
 
 /// Why the open folder cannot be used, or nothing.
 std::optional<Error> distrust(int dir, const std::string& path) {
@@ -27,7 +29,8 @@ std::optional<Error> distrust(int dir, const std::string& path) {
     return make_error(TLC_E_DENIED, path + " belongs to user " + std::to_string(st.st_uid) + " and this is user " +
                                         std::to_string(::geteuid()) + kAdvice);
   if ((st.st_mode & 022) != 0)
-    return make_error(TLC_E_DENIED, path + " can be written by others; run chmod go-w on it, or set TLC_DIR to another folder");
+    return make_error(TLC_E_DENIED,
+                      path + " can be written by others; run chmod go-w on it, or set TLC_DIR to another folder");
   return std::nullopt;
 }
 
@@ -90,10 +93,12 @@ Result<Location> prepare_location(Location location, bool read_only) {
       location.asked = std::exchange(location.root, folder);
       return location;
     }
-    return make_error(TLC_E_UNAVAILABLE, location.root + " is on a network file system and there is no local folder" + kAdvice);
+    return make_error(TLC_E_UNAVAILABLE,
+                      location.root + " is on a network file system and there is no local folder" + kAdvice);
   }
   if (kind && *kind == port::FsKind::unknown)
-    location.warnings.push_back(location.root + " is on a file system this library does not know; it is taken as local");
+    location.warnings.push_back(location.root +
+                                " is on a file system this library does not know; it is taken as local");
   if (auto fault = distrust(dir->get(), location.root)) return std::move(*fault);
   return location;
 }

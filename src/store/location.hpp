@@ -17,12 +17,12 @@ struct Location {
   std::vector<std::string> warnings;  ///< what `doctor` should say about it
 };
 
-/// The folder by option, environment and home, in this order. TLC_E_UNAVAILABLE, with a reason that names the option, where
-/// there is none.
+/// The folder by option, environment and home, in this order. TLC_E_UNAVAILABLE, with a reason that names the option,
+/// where there is none.
 [[nodiscard]] Result<Location> choose_location(const std::string& option, bool use_environment);
 
-/// Makes the folder (unless read-only) and checks it: a folder, this user's, writable by no other. On a network file system
-/// the location is moved to a local folder of this user. TLC_E_DENIED or TLC_E_IO with one line of reason.
+/// Makes the folder (unless read-only) and checks it: a folder, this user's, writable by no other. On a network file
+/// system the location is moved to a local folder of this user. TLC_E_DENIED or TLC_E_IO with one line of reason.
 [[nodiscard]] Result<Location> prepare_location(Location location, bool read_only);
 
 }  // namespace tlc::store

@@ -39,7 +39,8 @@ void Store::drop_dead_segments() {
   if (dead.empty()) return;
   table_->drop_if(
       [&dead](const Artifact& artifact) {
-        return artifact.segment() != nullptr && std::find(dead.begin(), dead.end(), artifact.segment()->id()) != dead.end();
+        return artifact.segment() != nullptr &&
+               std::find(dead.begin(), dead.end(), artifact.segment()->id()) != dead.end();
       },
       true);
   segments_.sweep(false);
@@ -61,8 +62,10 @@ Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexReco
   }
   const std::shared_ptr<Segment>& segment = *opened;
   RecordHeader header{};
-  const std::span<const std::uint8_t> view = segment->view(record.offset, std::max<std::uint64_t>(record.length, kHeaderSize));
-  if (!view.empty()) std::memcpy(&header, view.data(), sizeof header);
+  const std::span<const std::uint8_t> view =
+      segment->view(record.offset, std::max<std::uint64_t>(record.length, kHeaderSize));
+  if (!view.empty())
+    std::memcpy(&header, view.data(), sizeof header);
   else if (!segment->read(record.offset, &header, sizeof header))
     return make_error(TLC_REJECTED, "the segment is cut short");
   if (auto fault = check_header(header, record.segment, record.offset, id_)) return make_error(TLC_REJECTED, *fault);

@@ -25,7 +25,9 @@ PutResult outcome(tlc_status status, std::string reason, int sys_errno = 0) {
   return result;
 }
 
-PutResult outcome(Error error) { return outcome(error.status, std::move(error.message), error.sys_errno); }
+PutResult outcome(Error error) {
+  return outcome(error.status, std::move(error.message), error.sys_errno);
+}
 
 }  // namespace
 
@@ -59,8 +61,7 @@ PutResult Store::put(const RecordContent& content, PutMode mode) {
   if (read_only()) return outcome(TLC_NOT_STORED, "the store is read-only");
   const Seen seen = look(content.key);
   if (!mode.replace && seen.present) return outcome(TLC_EXISTED, "the key is already stored");
-  Result<RecordImage> made =
-      RecordImage::make(content, control_.next_sequence(), port::wall_ns(), user_key());
+  Result<RecordImage> made = RecordImage::make(content, control_.next_sequence(), port::wall_ns(), user_key());
   if (!made) return outcome(std::move(made).error());
   RecordImage& image = *made;
   if (image.length() > limit() / 8)
@@ -92,10 +93,12 @@ PutResult Store::index_record(const RecordImage& image, Place place, const PutMo
     Result<Lookup> got = index.get(header.key, old);
     if (!got) return std::move(got).error();
     replaced = *got == Lookup::hit;
-    const bool present = replaced && intact(old, header.key) && old.kind != static_cast<std::uint8_t>(Kind::tombstone) &&
+    const bool present = replaced && intact(old, header.key) &&
+                         old.kind != static_cast<std::uint8_t>(Kind::tombstone) &&
                          (seen.present || old.sequence != seen.sequence);
     if (!mode.replace && present) status = TLC_EXISTED;
-    if (mode.replace && (mode.expected == 0 ? present : !present || old.sequence != mode.expected)) status = TLC_CONFLICT;
+    if (mode.replace && (mode.expected == 0 ? present : !present || old.sequence != mode.expected))
+      status = TLC_CONFLICT;
     if (status != TLC_OK) return make_error(status, "");
     const Result<bool> stored = index.put(header.key, make_index_record(header, control_.take_slot()));
     if (!stored) return stored.error();
@@ -198,8 +201,8 @@ Result<std::uint64_t> Store::clear(const std::string& name_space) {
     TLC_STEP("clear.batch");
   }
   control_.header()->change.fetch_add(1, std::memory_order_release);
-  table_->drop_if([&](const Artifact& artifact) { return name_space.empty() || artifact.meta().name_space == name_space; },
-                  false);
+  table_->drop_if(
+      [&](const Artifact& artifact) { return name_space.empty() || artifact.meta().name_space == name_space; }, false);
   if (Result<GcReport> freed = free_cleared(); !freed) return std::move(freed).error();
   return removed;
 }

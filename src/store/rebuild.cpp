@@ -2,8 +2,9 @@
 // The index from the segments: after it was damaged, lost, or the control file with it.
 //
 // Nobody waits for it. An empty index is current at once; whoever opens the store, misses or publishes indexes a few
-// segments, one process at a time (the maintenance lock). What is not indexed yet is a miss. Segments are taken in order of
-// id; control's rebuild_segment says how far it came, so that the next process goes on where a killed one stopped.
+// segments, one process at a time (the maintenance lock). What is not indexed yet is a miss. Segments are taken in
+// order of id; control's rebuild_segment says how far it came, so that the next process goes on where a killed one
+// stopped.
 //
 // Of a key's records the one with the highest sequence counts, a tombstone too: it stays in the index as such until the
 // end of the rebuild, so that an older record met later does not bring the key back.

@@ -27,8 +27,8 @@
 //   192  32  BLAKE2b-256 of bytes 0..191 keyed with the user's key, if strict
 //   224  32  BLAKE2b-256 of bytes 0..223 keyed with the store's id
 //
-// The last MAC ties the header to its store, segment and place: bytes inside a payload that look like a record (a copy of
-// a segment, say) are none. It guards against accidents; strict records are what others cannot forge.
+// The last MAC ties the header to its store, segment and place: bytes inside a payload that look like a record (a copy
+// of a segment, say) are none. It guards against accidents; strict records are what others cannot forge.
 #pragma once
 
 #include <cstddef>

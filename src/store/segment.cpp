@@ -86,8 +86,7 @@ Result<std::shared_ptr<Segment>> Segment::open(int segments_dir, std::uint64_t i
   if (::fstat(file->get(), &st) != 0) return io_error(errno, "cannot stat a segment");
   const std::uint64_t most = std::max<std::uint64_t>(std::min(header.full_size, kMaxSegment), st.st_size);
   Result<port::Mapping> mapping = port::Mapping::map_read(file->get(), most);
-  return std::shared_ptr<Segment>(
-      new Segment(id, std::move(*file), mapping ? std::move(*mapping) : port::Mapping{}));
+  return std::shared_ptr<Segment>(new Segment(id, std::move(*file), mapping ? std::move(*mapping) : port::Mapping{}));
 }
 
 std::uint64_t Segment::size() const {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Segments: append-only files of records, segments/<id as 16 hex digits>.seg.
 //
-//   0     64  header, eight u64: magic "TLCSEG01", version 1, id, size at which it is full, created ns, 0, 0, XXH3-64 of
+//   0     64  header, eight u64: magic "TLCSEG01", version 1, id, size at which it is full, created ns, 0, 0, XXH3-64
+//   of
 //             the 56 bytes before it
 //   64        records (record.hpp), each at a multiple of 64; after a killed writer also torn regions
 //   end   64  footer of a sealed segment, eight u64: magic "TLCSEGEN", id, offset of the footer, 0, 0, 0, 0, XXH3-64 of
 //             the 56 bytes before it
 //
-// An id is never used twice. A segment is only ever appended to, by whoever holds the OFD lock on its byte 0, until it is
-// sealed; then it is only read, and at last unlinked.
+// An id is never used twice. A segment is only ever appended to, by whoever holds the OFD lock on its byte 0, until it
+// is sealed; then it is only read, and at last unlinked.
 #pragma once
 
 #include <atomic>
@@ -65,8 +66,8 @@ class Segment {
   /// Copies by pread. False if the file does not have them all.
   [[nodiscard]] bool read(std::uint64_t offset, void* into, std::uint64_t length) const;
 
-  /// Visits the whole headers from `from` on, in order: steps by lengths; where that does not lead to a header whose MAC
-  /// verifies, looks for the next one. fn returns false to stop.
+  /// Visits the whole headers from `from` on, in order: steps by lengths; where that does not lead to a header whose
+  /// MAC verifies, looks for the next one. fn returns false to stop.
   void for_each(std::uint64_t from, const trust::MacKey& store_key,
                 const std::function<bool(const RecordHeader&)>& fn) const;
 

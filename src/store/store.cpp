@@ -26,16 +26,16 @@ constexpr std::uint64_t kOpenLockMs = 5000;
 constexpr std::uint64_t kLeastDefaultLimit = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostDefaultLimit = std::uint64_t{10} << 30;
 
-// The open stores of this process. One of the two objects that must be process-wide: two stores on one folder would work,
-// but would map and verify everything twice. It is not needed for safety.
+// The open stores of this process. One of the two objects that must be process-wide: two stores on one folder would
+// work, but would map and verify everything twice. It is not needed for safety.
 struct OpenStores {
   using Id = std::tuple<dev_t, ino_t, bool, bool, bool>;  // folder; read-only, durable, strict
   std::mutex mutex;
   std::map<Id, std::weak_ptr<Store>> stores;
 };
 
-// A child starts with an empty list: what it inherited belongs to the parent. The old list is left alone, since its mutex
-// may be held by a thread that is no more.
+// A child starts with an empty list: what it inherited belongs to the parent. The old list is left alone, since its
+// mutex may be held by a thread that is no more.
 OpenStores& open_stores() {
   static std::atomic<OpenStores*> current{nullptr};
   static std::atomic<std::uint64_t> epoch{0};
@@ -133,8 +133,8 @@ Result<std::shared_ptr<Store>> Store::open(const StoreOptions& options) {
   const OpenStores::Id id{st.st_dev, st.st_ino, options.read_only, options.durable, options.user_key.has_value()};
   std::weak_ptr<Store>& place = all.stores[id];
   if (std::shared_ptr<Store> open = place.lock(); open != nullptr && !open->replaced()) return open;
-  Result<std::shared_ptr<Store>> made = options.read_only ? open_read_only(options, path, std::move(*dir))
-                                                          : open_new(options, path, std::move(*dir));
+  Result<std::shared_ptr<Store>> made =
+      options.read_only ? open_read_only(options, path, std::move(*dir)) : open_new(options, path, std::move(*dir));
   if (made) place = *made;
   return made;
 }
@@ -145,8 +145,8 @@ Result<std::shared_ptr<Store>> Store::open_read_only(const StoreOptions& options
   if (!control) return std::move(control).error();
   Result<port::Fd> segments = port::open_at(dir.get(), "segments", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!segments) return std::move(segments).error();
-  return std::shared_ptr<Store>(new Store(options, path, std::move(dir), std::move(*segments), std::move(*control),
-                                          nullptr, nullptr, Config{}));
+  return std::shared_ptr<Store>(
+      new Store(options, path, std::move(dir), std::move(*segments), std::move(*control), nullptr, nullptr, Config{}));
 }
 
 // What one of the two files lost, the other still has. If both are gone the store is new: what segments there are were
@@ -239,8 +239,10 @@ std::uint32_t Store::tally_for(std::string_view name_space) {
 void Store::count(std::string_view name_space, Counter counter, std::uint64_t amount) {
   const std::lock_guard lock(tally_mutex_);
   std::uint64_t& value = tallies_[tally_for(name_space)].values[static_cast<std::size_t>(counter)];
-  if (counter != Counter::youngest_evicted_s) value += amount;
-  else if (value == 0 || amount < value) value = amount;
+  if (counter != Counter::youngest_evicted_s)
+    value += amount;
+  else if (value == 0 || amount < value)
+    value = amount;
 }
 
 void Store::fold_counters() {

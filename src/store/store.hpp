@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Store: the local store of one folder, as one process sees it.
 //
-// The life of an entry: publish appends a record to a segment and then puts its place into the index, in one transaction;
-// get finds the place, maps the segment, checks header and body once per process, and keeps the artifact in the process's
-// table; eviction takes whole segments out. Whatever the index says is a hint that the record must confirm.
+// The life of an entry: publish appends a record to a segment and then puts its place into the index, in one
+// transaction; get finds the place, maps the segment, checks header and body once per process, and keeps the artifact
+// in the process's table; eviction takes whole segments out. Whatever the index says is a hint that the record must
+// confirm.
 //
 //   store.cpp    open, create, close         publish.cpp  put, remove, clear
 //   lookup.cpp   get                         evict.cpp    the limit
@@ -38,8 +39,8 @@
 namespace tlc::store {
 
 struct StoreOptions {
-  std::string root;             ///< checked by location.hpp
-  std::uint64_t limit = 0;      ///< of a store that is made; 0: by the file system's size
+  std::string root;         ///< checked by location.hpp
+  std::uint64_t limit = 0;  ///< of a store that is made; 0: by the file system's size
   bool read_only = false;
   bool durable = false;
   std::optional<trust::MacKey> user_key;  ///< set: strict verification, and strict records
@@ -127,7 +128,8 @@ class Store : public std::enable_shared_from_this<Store> {
   Result<GcReport> collect(std::uint64_t max_bytes, const Progress& progress);
 
   // ---- rebuild.cpp
-  /// Indexes segments for about this long, if a rebuild is due and nobody else is at it. True when none is due any more.
+  /// Indexes segments for about this long, if a rebuild is due and nobody else is at it. True when none is due any
+  /// more.
   bool rebuild_some(std::uint64_t budget_ns);
 
   // ---- inspect.cpp

@@ -2,8 +2,8 @@
 // The write lock: one writer of the index at a time, among all threads and processes of the host.
 //
 // A mutex keeps the threads of this process apart (OFD locks belong to the open file, which they share); byte 0 of
-// write.lock keeps processes apart. A lock on a file that is no longer the one in the folder excludes nobody, so its inode
-// is compared after locking.
+// write.lock keeps processes apart. A lock on a file that is no longer the one in the folder excludes nobody, so its
+// inode is compared after locking.
 #pragma once
 
 #include <memory>

@@ -17,9 +17,7 @@ struct Digest {
   std::array<std::uint8_t, 32> bytes{};
 
   friend bool operator==(const Digest&, const Digest&) = default;
-  friend std::strong_ordering operator<=>(const Digest& a, const Digest& b) {
-    return a.bytes <=> b.bytes;
-  }
+  friend std::strong_ordering operator<=>(const Digest& a, const Digest& b) { return a.bytes <=> b.bytes; }
 };
 
 /// For unordered containers: a digest is uniform already, its first 8 bytes will do.

@@ -26,12 +26,11 @@ crypto_generichash_state* blake_state(std::array<std::byte, 384>& storage) {
   return reinterpret_cast<crypto_generichash_state*>(storage.data());
 }
 
-Digest hash_at_once(const void* data, std::size_t len, const std::uint8_t* key,
-                    std::size_t key_len) {
+Digest hash_at_once(const void* data, std::size_t len, const std::uint8_t* key, std::size_t key_len) {
   ready();
   Digest digest;
-  ::crypto_generichash(digest.bytes.data(), digest.bytes.size(),
-                       static_cast<const unsigned char*>(data), len, key, key_len);
+  ::crypto_generichash(digest.bytes.data(), digest.bytes.size(), static_cast<const unsigned char*>(data), len, key,
+                       key_len);
   return digest;
 }
 

@@ -29,14 +29,12 @@ Result<void> check(int fd, const std::string& path) {
     return make_error(TLC_E_DENIED, "key file " + path + " is not a regular file: remove it");
   }
   if (st.st_uid != ::geteuid()) {
-    return make_error(TLC_E_DENIED,
-                      "key file " + path + " belongs to uid " + std::to_string(st.st_uid) +
-                          ", not to uid " + std::to_string(::geteuid()) +
-                          " that runs: remove it, or use a config folder of your own");
+    return make_error(TLC_E_DENIED, "key file " + path + " belongs to uid " + std::to_string(st.st_uid) +
+                                        ", not to uid " + std::to_string(::geteuid()) +
+                                        " that runs: remove it, or use a config folder of your own");
   }
   if ((st.st_mode & 077U) != 0) {
-    return make_error(TLC_E_DENIED,
-                      "key file " + path + " is open to group or others: run chmod 600 " + path);
+    return make_error(TLC_E_DENIED, "key file " + path + " is open to group or others: run chmod 600 " + path);
   }
   if (st.st_size != static_cast<off_t>(sizeof(MacKey::bytes))) {
     return make_error(TLC_E_CORRUPT, "key file " + path + " has " + std::to_string(st.st_size) +
@@ -53,8 +51,7 @@ Result<std::optional<MacKey>> load(const std::string& path) {
     const int err = fd.error().sys_errno;
     if (err == ENOENT) return std::optional<MacKey>();
     if (err == ELOOP) {
-      return make_error(TLC_E_DENIED,
-                        "key file " + path + " is a symlink: put the file itself there");
+      return make_error(TLC_E_DENIED, "key file " + path + " is a symlink: put the file itself there");
     }
     return io_error(err, "cannot open key file " + path);
   }

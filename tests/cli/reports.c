@@ -20,11 +20,11 @@ static int from_file(const char* variable, tlc_blob** json) {
 }
 
 /* ISO C has no cast from an object pointer to a function pointer. */
-#define NEXT(type, name)              \
-  union {                             \
-    void* object;                     \
-    type function;                    \
-  } next;                             \
+#define NEXT(type, name) \
+  union {                \
+    void* object;        \
+    type function;       \
+  } next;                \
   next.object = dlsym(RTLD_NEXT, name)
 
 typedef tlc_status (*report_fn)(tlc_cache*, tlc_blob**, tlc_error*);
@@ -56,15 +56,15 @@ tlc_status tlc_cache_explain(tlc_cache* cache, const tlc_key* key, tlc_blob** js
   return next.function(cache, key, json, error);
 }
 
-tlc_status tlc_cache_verify(tlc_cache* cache, uint32_t flags, tlc_progress_fn progress, void* user_data, tlc_blob** json,
-                            tlc_error* error) {
+tlc_status tlc_cache_verify(tlc_cache* cache, uint32_t flags, tlc_progress_fn progress, void* user_data,
+                            tlc_blob** json, tlc_error* error) {
   if (from_file("TLC_TEST_REPORT_VERIFY", json)) return TLC_OK;
   NEXT(verify_fn, "tlc_cache_verify");
   return next.function(cache, flags, progress, user_data, json, error);
 }
 
-tlc_status tlc_cache_gc(tlc_cache* cache, uint64_t max_bytes, tlc_progress_fn progress, void* user_data, tlc_blob** json,
-                        tlc_error* error) {
+tlc_status tlc_cache_gc(tlc_cache* cache, uint64_t max_bytes, tlc_progress_fn progress, void* user_data,
+                        tlc_blob** json, tlc_error* error) {
   if (from_file("TLC_TEST_REPORT_GC", json)) return TLC_OK;
   NEXT(gc_fn, "tlc_cache_gc");
   return next.function(cache, max_bytes, progress, user_data, json, error);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A plugin that is right, or wrong in the one way that PLUGIN_<variant> names. Its init counts its calls in the environment
-// variable TLC_TEST_INIT, so that a test sees whether any code of a refused file ran.
-#include <stdexcept>
+// A plugin that is right, or wrong in the one way that PLUGIN_<variant> names. Its init counts its calls in the
+// environment variable TLC_TEST_INIT, so that a test sees whether any code of a refused file ran.
 #include <stdlib.h>
+#include <stdexcept>
 
 #include "tlcache/backend.h"
 
@@ -16,7 +16,9 @@ namespace {
   setenv("TLC_TEST_INIT", next, 1);
 }
 
-tlc_status probe(void*, tlc_call*, tlc_blob**, tlc_error*) { return TLC_E_UNAVAILABLE; }
+tlc_status probe(void*, tlc_call*, tlc_blob**, tlc_error*) {
+  return TLC_E_UNAVAILABLE;
+}
 
 const char* const kKinds[] = {"testkind", nullptr};
 
@@ -58,13 +60,19 @@ const tlc_plugin_desc tlc_plugin_desc_v1 = {
     TLC_ABI_MAJOR,
 #endif
 #if defined(PLUGIN_needs_newer_host)
-    TLC_ABI_MINOR + 3, TLC_ABI_MINOR + 2,
+    TLC_ABI_MINOR + 3,
+    TLC_ABI_MINOR + 2,
 #elif defined(PLUGIN_newer_minor)
-    TLC_ABI_MINOR + 3, TLC_ABI_MINOR,
+    TLC_ABI_MINOR + 3,
+    TLC_ABI_MINOR,
 #else
-    TLC_ABI_MINOR, TLC_ABI_MINOR,
+    TLC_ABI_MINOR,
+    TLC_ABI_MINOR,
 #endif
-    0, "test", "1", "MIT",
+    0,
+    "test",
+    "1",
+    "MIT",
 #ifdef PLUGIN_stranger
     "0123456789abcdef"
 #else

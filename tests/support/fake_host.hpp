@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A host table for testing a backend without a cache: requests, bundles and artifacts are plain structs, digests are real,
-// memos are kept in memory. One per process: most functions of the table have no context to tell hosts apart.
+// A host table for testing a backend without a cache: requests, bundles and artifacts are plain structs, digests are
+// real, memos are kept in memory. One per process: most functions of the table have no context to tell hosts apart.
 #pragma once
 
 #include <fcntl.h>
@@ -32,7 +32,9 @@ struct FakeValue {
   std::vector<std::pair<std::string, FakeValue>> entries;
 };
 
-inline FakeValue text_value(std::string text) { return {TLC_TYPE_TEXT, std::move(text), 0, {}}; }
+inline FakeValue text_value(std::string text) {
+  return {TLC_TYPE_TEXT, std::move(text), 0, {}};
+}
 inline FakeValue list_value(const std::vector<std::string>& texts) {
   FakeValue list{TLC_TYPE_LIST, {}, 0, {}};
   for (const std::string& text : texts) list.entries.emplace_back("", text_value(text));
@@ -84,15 +86,20 @@ namespace fake {
 inline std::string_view sv(tlc_str text) {
   return text.data == nullptr ? std::string_view() : std::string_view(text.data, text.len);
 }
-inline tlc_str str(const std::string& text) { return {text.data(), text.size()}; }
-inline const FakeValue* value(const tlc_value* v) { return reinterpret_cast<const FakeValue*>(v); }
-inline FakeBundle* bundle(tlc_bundle* b) { return reinterpret_cast<FakeBundle*>(b); }
+inline tlc_str str(const std::string& text) {
+  return {text.data(), text.size()};
+}
+inline const FakeValue* value(const tlc_value* v) {
+  return reinterpret_cast<const FakeValue*>(v);
+}
+inline FakeBundle* bundle(tlc_bundle* b) {
+  return reinterpret_cast<FakeBundle*>(b);
+}
 inline const FakeBundle* artifact(const tlc_artifact* a) {
   return reinterpret_cast<const FakeBundle*>(a);
 }
 
-inline tlc_status raise(tlc_error* error, tlc_status status, int32_t sys_errno,
-                        int64_t backend_code, tlc_str message) {
+inline tlc_status raise(tlc_error* error, tlc_status status, int32_t sys_errno, int64_t backend_code, tlc_str message) {
   if (error == nullptr) return status;
   error->code = status;
   error->sys_errno = sys_errno;
@@ -115,8 +122,7 @@ inline tlc_status file_digest(tlc_call*, tlc_str path, std::uint8_t* digest, tlc
   return TLC_OK;
 }
 
-inline tlc_status file_identity(tlc_call* call, tlc_str path, std::uint8_t* digest,
-                                tlc_error* error) {
+inline tlc_status file_identity(tlc_call* call, tlc_str path, std::uint8_t* digest, tlc_error* error) {
   const auto file = port::open_at(AT_FDCWD, std::string(sv(path)).c_str(), O_RDONLY);
   const auto id = file ? port::build_id(file->get()) : std::nullopt;
   if (!id) return file_digest(call, path, digest, error);
@@ -179,24 +185,19 @@ inline tlc_host_api make() {
     if (name != nullptr) *name = str(value(v)->entries[i].first);
     return reinterpret_cast<const tlc_value*>(&value(v)->entries[i].second);
   };
-  api.bundle_add = [](tlc_bundle* b, tlc_str name, uint32_t type, const void* data, size_t len,
-                      uint32_t, tlc_error*) {
-    bundle(b)->members.push_back({std::string(sv(name)), type,
-                                  std::string(static_cast<const char*>(data), len)});
+  api.bundle_add = [](tlc_bundle* b, tlc_str name, uint32_t type, const void* data, size_t len, uint32_t, tlc_error*) {
+    bundle(b)->members.push_back({std::string(sv(name)), type, std::string(static_cast<const char*>(data), len)});
     return tlc_status{TLC_OK};
   };
   api.bundle_add_guard = [](tlc_bundle* b, tlc_str path, const uint8_t* digest, tlc_error*) {
-    bundle(b)->present[std::string(sv(path))] =
-        std::string(reinterpret_cast<const char*>(digest), TLC_DIGEST_SIZE);
+    bundle(b)->present[std::string(sv(path))] = std::string(reinterpret_cast<const char*>(digest), TLC_DIGEST_SIZE);
     return tlc_status{TLC_OK};
   };
   api.bundle_add_absent = [](tlc_bundle* b, tlc_str path, tlc_error*) {
     bundle(b)->absent.emplace_back(sv(path));
     return tlc_status{TLC_OK};
   };
-  api.log_append = [](tlc_log* log, tlc_str text) {
-    reinterpret_cast<FakeLog*>(log)->text += sv(text);
-  };
+  api.log_append = [](tlc_log* log, tlc_str text) { reinterpret_cast<FakeLog*>(log)->text += sv(text); };
   api.artifact_member_count = [](const tlc_artifact* a) { return artifact(a)->members.size(); };
   api.artifact_member_at = [](const tlc_artifact* a, size_t i, tlc_member* out, tlc_error* e) {
     return find_member(a, str(artifact(a)->members.at(i).name), out, e);
@@ -213,8 +214,7 @@ inline tlc_host_api make() {
     *out = backend::make_blob(found->second).release();
     return tlc_status{TLC_OK};
   };
-  api.memo_put = [](tlc_call*, const void* key, size_t key_len, const void* data, size_t len,
-                    tlc_error*) {
+  api.memo_put = [](tlc_call*, const void* key, size_t key_len, const void* data, size_t len, tlc_error*) {
     fake_state().memos[std::string(static_cast<const char*>(key), key_len)] =
         std::string(static_cast<const char*>(data), len);
     return tlc_status{TLC_OK};

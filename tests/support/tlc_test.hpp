@@ -17,12 +17,12 @@ extern "C" {
 
 #define assert_u64(actual, expected) \
   assert_true_msg((actual) == (expected), "%llu != %llu", (unsigned long long)(actual), (unsigned long long)(expected))
-#define assert_true_msg(cond, ...)                     \
-  do {                                                 \
-    if (!(cond)) {                                     \
+#define assert_true_msg(cond, ...)                           \
+  do {                                                       \
+    if (!(cond)) {                                           \
       print_error("%s:%d: %s: ", __FILE__, __LINE__, #cond); \
-      print_error(__VA_ARGS__);                        \
-      print_error("\n");                               \
-      fail();                                          \
-    }                                                  \
+      print_error(__VA_ARGS__);                              \
+      print_error("\n");                                     \
+      fail();                                                \
+    }                                                        \
   } while (0)

@@ -45,7 +45,7 @@ void add_commands(CLI::App& app, Context& context) {
       "`tlcache COMMAND --help` explains each command; the manual is tlcache(1).\n");
 }
 
-int complain(int code, std::string message) {
+int complain(int code, std::string_view message) {
   static_cast<void>(output().flush());
   write_stderr(fmt::format("tlcache: {}\n", clean(message)));
   return code;

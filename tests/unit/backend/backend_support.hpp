@@ -9,8 +9,7 @@
 
 namespace tlc::test {
 
-inline tlc_backend_ops make_ops(const char* engine, const char* const* kinds,
-                                const char* name = "test") {
+inline tlc_backend_ops make_ops(const char* engine, const char* const* kinds, const char* name = "test") {
   tlc_backend_ops ops{};
   ops.struct_size = TLC_BACKEND_OPS_SIZE;
   ops.abi_major = TLC_ABI_MAJOR;
@@ -28,10 +27,10 @@ inline bool contains(const std::string& text, const std::string& part) {
 }  // namespace tlc::test
 
 #define assert_ok(result) assert_true_msg((result).ok(), "%s", (result).error().message.c_str())
-#define assert_fails(result, expected, part)                                                 \
-  do {                                                                                       \
-    assert_false((result).ok());                                                             \
-    assert_int_equal((result).error().status, (expected));                                   \
-    assert_true_msg(tlc::test::contains((result).error().message, (part)), "message: %s",     \
-                    (result).error().message.c_str());                                       \
+#define assert_fails(result, expected, part)                                              \
+  do {                                                                                    \
+    assert_false((result).ok());                                                          \
+    assert_int_equal((result).error().status, (expected));                                \
+    assert_true_msg(tlc::test::contains((result).error().message, (part)), "message: %s", \
+                    (result).error().message.c_str());                                    \
   } while (0)

@@ -84,8 +84,8 @@ void c_and_cxx_compile_load_and_run(void**) {
   assert_int_equal(c.bundle.members[0].type, TLC_MEMBER_SHARED_OBJECT);
   assert_int_equal(call(c.bundle, one.path(), "answer"), 42);
 
-  FakeRequest request = request_of("#include <vector>\nextern \"C\" int answer() { return std::vector<int>(N).size(); }",
-                                   {"-std=c++17"});
+  FakeRequest request =
+      request_of("#include <vector>\nextern \"C\" int answer() { return std::vector<int>(N).size(); }", {"-std=c++17"});
   request.fields["language"] = text_value("c++");
   request.fields["defines"] = {TLC_TYPE_MAP, {}, 0, {{"N", {TLC_TYPE_INT, {}, 7, {}}}}};
   auto cxx = compile(request);
@@ -144,9 +144,9 @@ void headers_are_guarded_and_so_are_their_shadows(void**) {
   write(scratch.path("second/sub/near.h"), "#define NEAR 5\n");
   usleep(50'000);  // older than the compile, beyond doubt
   FakeRequest request = request_of(
-      "#include <sub/value.h>\n#if __has_include(<maybe.h>)\n#include <maybe.h>\n#endif\nint f(void) { return VALUE; }");
-  request.fields["include_dirs"] =
-      list_value({scratch.path("first"), scratch.path("second"), scratch.path("missing")});
+      "#include <sub/value.h>\n#if __has_include(<maybe.h>)\n#include <maybe.h>\n#endif\nint f(void) { return VALUE; "
+      "}");
+  request.fields["include_dirs"] = list_value({scratch.path("first"), scratch.path("second"), scratch.path("missing")});
   auto made = compile(request);
   assert_ok(made.done);
   const auto& present = made.bundle.present;
@@ -199,10 +199,13 @@ struct Wrapper {
   std::string log;
 
   Wrapper(const std::string& folder, const std::string& comment) : path(folder + "/wrapped"), log(folder + "/runs") {
-    write(path, "#!/bin/sh\n# " + comment + "\necho run >> " + log + "\nexec " + tlcb::find_program("cc") + " \"$@\"\n");
+    write(path,
+          "#!/bin/sh\n# " + comment + "\necho run >> " + log + "\nexec " + tlcb::find_program("cc") + " \"$@\"\n");
     ::chmod(path.c_str(), 0755);
   }
-  [[nodiscard]] std::uintmax_t runs() const { return std::filesystem::exists(log) ? std::filesystem::file_size(log) : 0; }
+  [[nodiscard]] std::uintmax_t runs() const {
+    return std::filesystem::exists(log) ? std::filesystem::file_size(log) : 0;
+  }
 };
 
 std::string identity_with(const std::string& compiler) {
@@ -273,21 +276,27 @@ void validate_refuses_what_cannot_run_here(void**) {
   assert_fails(cpu().validate(nullptr, other, nullptr), TLC_REJECTED, "riscv64");
   FakeBundle none;
   assert_fails(cpu().validate(nullptr, none, nullptr), TLC_REJECTED, "no shared object");
-  assert_fails(cpu().symbol(*cpu().load(nullptr, [&] {
-    static const Scratch scratch;
-    made.bundle.folder = scratch.path();
-    return static_cast<tlc_artifact*>(made.bundle);
-  }(), nullptr), "absent"), TLC_E_NOT_FOUND, "'absent'");
+  assert_fails(cpu().symbol(*cpu().load(
+                                nullptr,
+                                [&] {
+                                  static const Scratch scratch;
+                                  made.bundle.folder = scratch.path();
+                                  return static_cast<tlc_artifact*>(made.bundle);
+                                }(),
+                                nullptr),
+                            "absent"),
+               TLC_E_NOT_FOUND, "'absent'");
 }
 
 void native_code_compiles_and_runs(void**) {
   const Scratch scratch;
   auto target = cpu().resolve_target(nullptr, "cpu:native");
   assert_ok(target);
-  auto made = compile(request_of("float f0(const float* a, int n) { float s = 0; for (int i = 0; i < n; ++i) s += a[i]; "
-                                 "return s; } int f(void) { float a[3] = {1, 2, 3}; return (int)f0(a, 3); }",
-                                 {"-O3"}),
-                      *target);
+  auto made =
+      compile(request_of("float f0(const float* a, int n) { float s = 0; for (int i = 0; i < n; ++i) s += a[i]; "
+                         "return s; } int f(void) { float a[3] = {1, 2, 3}; return (int)f0(a, 3); }",
+                         {"-O3"}),
+              *target);
   assert_ok(made.done);
   assert_int_equal(call(made.bundle, scratch.path(), "f"), 6);
 }

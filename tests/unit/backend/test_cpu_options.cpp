@@ -23,12 +23,31 @@ tlc_status status_of(const std::vector<std::string>& options, std::string* messa
 }
 
 void what_loads_code_is_denied(void**) {
-  const std::vector<std::vector<std::string>> all = {
-      {"-fplugin=/x.so"}, {"-fplugin-arg-x"}, {"-fpass-plugin=/x"}, {"-wrapper", "gdb"}, {"-B/evil"}, {"-B", "/evil"},
-      {"-specs=/x"}, {"-Xclang", "-load"}, {"-Xassembler", "x"}, {"-Wp,-MD,x"}, {"-Wa,-I/x"}, {"@/tmp/args"},
-      {"-fprofile-use=/x"}, {"-fprofile-generate"}, {"-fauto-profile=/x"}, {"-fmodule-file=/x"}, {"-include-pch", "/x"},
-      {"-iprefix", "/x"}, {"-mllvm", "-x"}, {"-Wl,@/x"}, {"-Wl,--plugin=/x.so"}, {"-Wl,-O1,-plugin,/x.so"},
-      {"-Xlinker", "@x"}, {"-Xlinker", "--audit=/x"}, {"-resource-dir=/x"}};
+  const std::vector<std::vector<std::string>> all = {{"-fplugin=/x.so"},
+                                                     {"-fplugin-arg-x"},
+                                                     {"-fpass-plugin=/x"},
+                                                     {"-wrapper", "gdb"},
+                                                     {"-B/evil"},
+                                                     {"-B", "/evil"},
+                                                     {"-specs=/x"},
+                                                     {"-Xclang", "-load"},
+                                                     {"-Xassembler", "x"},
+                                                     {"-Wp,-MD,x"},
+                                                     {"-Wa,-I/x"},
+                                                     {"@/tmp/args"},
+                                                     {"-fprofile-use=/x"},
+                                                     {"-fprofile-generate"},
+                                                     {"-fauto-profile=/x"},
+                                                     {"-fmodule-file=/x"},
+                                                     {"-include-pch", "/x"},
+                                                     {"-iprefix", "/x"},
+                                                     {"-mllvm", "-x"},
+                                                     {"-Wl,@/x"},
+                                                     {"-Wl,--plugin=/x.so"},
+                                                     {"-Wl,-O1,-plugin,/x.so"},
+                                                     {"-Xlinker", "@x"},
+                                                     {"-Xlinker", "--audit=/x"},
+                                                     {"-resource-dir=/x"}};
   for (const auto& options : all) {
     std::string message;
     const tlc_status status = status_of(options, &message);
@@ -38,10 +57,34 @@ void what_loads_code_is_denied(void**) {
 }
 
 void what_the_backend_decides_is_refused(void**) {
-  for (const char* option : {"-o", "-c", "-S", "-E", "-MD", "-MFx", "-x", "-xc++", "-save-temps", "-shared", "-static",
-                             "-march=native", "-march=haswell", "-mcpu=x", "-mtune=native", "-mavx2", "-m32", "--help",
-                             "--target=arm", "--specs=x", "-print-prog-name=ld", "-v", "-", "", "-gsplit-dwarf",
-                             "-Wl,-o,x", "-Wl,--dependency-file=x", "-Wl,-lfoo"}) {
+  for (const char* option : {"-o",
+                             "-c",
+                             "-S",
+                             "-E",
+                             "-MD",
+                             "-MFx",
+                             "-x",
+                             "-xc++",
+                             "-save-temps",
+                             "-shared",
+                             "-static",
+                             "-march=native",
+                             "-march=haswell",
+                             "-mcpu=x",
+                             "-mtune=native",
+                             "-mavx2",
+                             "-m32",
+                             "--help",
+                             "--target=arm",
+                             "--specs=x",
+                             "-print-prog-name=ld",
+                             "-v",
+                             "-",
+                             "",
+                             "-gsplit-dwarf",
+                             "-Wl,-o,x",
+                             "-Wl,--dependency-file=x",
+                             "-Wl,-lfoo"}) {
     assert_true_msg(status_of({option}) == TLC_E_INVALID, "%s", option);
   }
   std::string message;
@@ -58,10 +101,31 @@ void relative_paths_are_refused(void**) {
 }
 
 void the_rest_is_sorted_by_use(void**) {
-  const Options out = check_options({"-O3", "-std=c++17", "-DX=1", "-D", "Y", "-I/a", "-isystem", "/b", "-L/l", "-lm",
-                                     "-l", "z", "/o/x.o", "/o/libq.so.1", "-fopenmp", "-flto", "-fuse-ld=lld",
-                                     "-Wl,--as-needed,-s", "-z", "now", "--param", "a=1", "-mprefer-vector-width=256",
-                                     "-mtune=skylake", "-mno-avx"});
+  const Options out = check_options({"-O3",
+                                     "-std=c++17",
+                                     "-DX=1",
+                                     "-D",
+                                     "Y",
+                                     "-I/a",
+                                     "-isystem",
+                                     "/b",
+                                     "-L/l",
+                                     "-lm",
+                                     "-l",
+                                     "z",
+                                     "/o/x.o",
+                                     "/o/libq.so.1",
+                                     "-fopenmp",
+                                     "-flto",
+                                     "-fuse-ld=lld",
+                                     "-Wl,--as-needed,-s",
+                                     "-z",
+                                     "now",
+                                     "--param",
+                                     "a=1",
+                                     "-mprefer-vector-width=256",
+                                     "-mtune=skylake",
+                                     "-mno-avx"});
   assert_true(out.optimises);
   assert_true(out.lto);
   assert_string_equal(out.linker.c_str(), "lld");
@@ -97,10 +161,10 @@ void native_names_what_the_machine_has(void**) {
 void features_become_options(void**) {
   const auto options = feature_options("x86_64", {"avx2", "fma", "v2", "v3"});
   assert_true((options == std::vector<std::string>{"-march=x86-64-v3", "-mavx2", "-mfma"}));
-  assert_true((feature_options("aarch64", {"dotprod", "sve"}) ==
-               std::vector<std::string>{"-march=armv8-a+dotprod+sve"}));
-  for (const char* bad : {"cpu:x86_64:warp9", "cpu:x86_64:sve", "cpu:aarch64:avx2", "cpu:riscv64:v", "cpu:x86_64,cpu:aarch64",
-                          "cuda:sm_90"}) {
+  assert_true(
+      (feature_options("aarch64", {"dotprod", "sve"}) == std::vector<std::string>{"-march=armv8-a+dotprod+sve"}));
+  for (const char* bad : {"cpu:x86_64:warp9", "cpu:x86_64:sve", "cpu:aarch64:avx2", "cpu:riscv64:v",
+                          "cpu:x86_64,cpu:aarch64", "cuda:sm_90"}) {
     try {
       (void)parse_target(bad);
       assert_true_msg(false, "%s", bad);
@@ -114,8 +178,8 @@ void features_become_options(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(what_loads_code_is_denied),  cmocka_unit_test(what_the_backend_decides_is_refused),
-      cmocka_unit_test(relative_paths_are_refused), cmocka_unit_test(the_rest_is_sorted_by_use),
+      cmocka_unit_test(what_loads_code_is_denied),         cmocka_unit_test(what_the_backend_decides_is_refused),
+      cmocka_unit_test(relative_paths_are_refused),        cmocka_unit_test(the_rest_is_sorted_by_use),
       cmocka_unit_test(native_names_what_the_machine_has), cmocka_unit_test(features_become_options),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -28,7 +28,9 @@ const std::string& sample() {
   return bytes;
 }
 
-ElfCheck check(const std::string& bytes) { return check_shared_object(bytes.data(), bytes.size()); }
+ElfCheck check(const std::string& bytes) {
+  return check_shared_object(bytes.data(), bytes.size());
+}
 
 /// Checks a copy that ends where its heap block ends, so that a sanitizer sees a read beyond.
 bool passes(const char* data, std::size_t size) {
@@ -51,7 +53,9 @@ void real_libraries_pass(void**) {
 
 void other_files_get_a_reason(void**) {
   assert_string_equal(check("").problem.c_str(), "it is empty");
-  assert_true(check("\x7f" "ELF").problem.find("too short") != std::string::npos);
+  assert_true(check("\x7f"
+                    "ELF")
+                  .problem.find("too short") != std::string::npos);
   assert_true(check(std::string(100, 'x')).problem.find("magic") != std::string::npos);
   assert_true(check(std::string(100, '\0')).problem.find("magic") != std::string::npos);
   std::string bytes = sample();
@@ -129,8 +133,8 @@ void hostile_numbers_are_refused(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(real_libraries_pass),        cmocka_unit_test(other_files_get_a_reason),
-      cmocka_unit_test(every_truncation_is_found),  cmocka_unit_test(no_damage_makes_it_crash),
+      cmocka_unit_test(real_libraries_pass),         cmocka_unit_test(other_files_get_a_reason),
+      cmocka_unit_test(every_truncation_is_found),   cmocka_unit_test(no_damage_makes_it_crash),
       cmocka_unit_test(hostile_numbers_are_refused),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

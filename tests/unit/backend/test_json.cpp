@@ -19,8 +19,8 @@ void objects_are_told_from_the_rest(void**) {
     assert_true_msg(is_json_object(good), "%s", good);
   }
   for (const char* bad : {"", "[]", "1", "{", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{} {}", "{\"a\":01}",
-                          "{\"a\":\"\n\"}", "{\"a\":\"\\x\"}", "{\"a\":\"b}", "{\"a\":tru}", "{\"a\":\"\\", "{\"a\":[1 2]}",
-                          "{\"a\":\"\xFF\"}", "{\"a\":-}"}) {
+                          "{\"a\":\"\n\"}", "{\"a\":\"\\x\"}", "{\"a\":\"b}", "{\"a\":tru}", "{\"a\":\"\\",
+                          "{\"a\":[1 2]}", "{\"a\":\"\xFF\"}", "{\"a\":-}"}) {
     assert_true_msg(!is_json_object(bad), "%s", bad);
   }
   const std::string deep = "{\"a\":" + std::string(10000, '[') + std::string(10000, ']') + "}";

@@ -17,16 +17,24 @@ const char* const kKinds[] = {"cpu", "gpu", nullptr};
 tlc_status throwing(void*, tlc_call*, const tlc_artifact*, const tlc_load_options*, tlc_error*) {
   throw std::runtime_error("boom");
 }
-tlc_status throwing_int(void*, tlc_call*, tlc_str, tlc_blob**, tlc_error*) { throw 5; }
+tlc_status throwing_int(void*, tlc_call*, tlc_str, tlc_blob**, tlc_error*) {
+  throw 5;
+}
 tlc_status explained(void*, tlc_call*, tlc_blob**, tlc_error* error) {
   error->sys_errno = 12;
   error->backend_code = 345;
   __builtin_strcpy(error->message, "the device is on fire");
   return TLC_E_UNAVAILABLE;
 }
-tlc_status silent(void*, tlc_call*, tlc_blob**, tlc_error*) { return TLC_E_UNAVAILABLE; }
-tlc_status odd(void*, tlc_call*, tlc_blob**, tlc_error*) { return TLC_MISS; }
-tlc_status empty_handed(void*, tlc_call*, tlc_blob**, tlc_error*) { return TLC_OK; }
+tlc_status silent(void*, tlc_call*, tlc_blob**, tlc_error*) {
+  return TLC_E_UNAVAILABLE;
+}
+tlc_status odd(void*, tlc_call*, tlc_blob**, tlc_error*) {
+  return TLC_MISS;
+}
+tlc_status empty_handed(void*, tlc_call*, tlc_blob**, tlc_error*) {
+  return TLC_OK;
+}
 tlc_status rejects(void*, tlc_call*, const tlc_artifact*, const tlc_load_options*, tlc_error*) {
   return TLC_REJECTED;
 }
@@ -34,8 +42,12 @@ tlc_status echo(void* state, tlc_call*, tlc_str target, tlc_blob** out, tlc_erro
   *out = make_blob(std::string(target.data, target.len) + "/" + static_cast<const char*>(state)).release();
   return TLC_OK;
 }
-void* throwing_native(void*, void*) { throw std::runtime_error("boom"); }
-void throwing_unload(void*, void*) { throw std::runtime_error("boom"); }
+void* throwing_native(void*, void*) {
+  throw std::runtime_error("boom");
+}
+void throwing_unload(void*, void*) {
+  throw std::runtime_error("boom");
+}
 
 Ops negotiated(const tlc_backend_ops& table, void* state = nullptr) {
   auto ops = Ops::negotiate(&table, state, "a test");

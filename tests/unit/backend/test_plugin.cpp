@@ -78,7 +78,8 @@ void bad_descriptors_are_refused_unseen(void**) {
   refused_unseen("wrong_magic", "TLC_PLUGIN_MAGIC");
   refused_unseen("short_desc", "16 bytes");
   refused_unseen("wrong_major", ("this library has ABI " + ours).c_str());
-  refused_unseen("wrong_major", ("ABI " + std::to_string(TLC_ABI_MAJOR + 7) + "." + std::to_string(TLC_ABI_MINOR)).c_str());
+  refused_unseen("wrong_major",
+                 ("ABI " + std::to_string(TLC_ABI_MAJOR + 7) + "." + std::to_string(TLC_ABI_MINOR)).c_str());
   refused_unseen("needs_newer_host", ("or newer, this library has ABI " + ours).c_str());
 }
 
@@ -143,7 +144,8 @@ void a_file_that_is_no_library_is_refused(void**) {
   const Scratch scratch;
   Registry registry;
   std::ofstream(scratch.path("text.so")) << "hello";
-  assert_fails(load_plugin(registry, fake_host(), scratch.path("text.so"), PluginTrust::allowed), TLC_E_LOAD, "text.so");
+  assert_fails(load_plugin(registry, fake_host(), scratch.path("text.so"), PluginTrust::allowed), TLC_E_LOAD,
+               "text.so");
 }
 
 void the_search_path_takes_folders_and_files(void**) {

@@ -24,7 +24,9 @@ const char* const kBoth[] = {"cpu", "gpu", nullptr};
 struct State {
   std::atomic<int> closed{0};
 };
-void count_close(void* state) { static_cast<State*>(state)->closed++; }
+void count_close(void* state) {
+  static_cast<State*>(state)->closed++;
+}
 
 std::string serving(const Registry& registry, const char* kind, const char* engine) {
   auto found = registry.find(kind, engine);

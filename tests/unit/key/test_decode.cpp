@@ -115,16 +115,15 @@ void test_library_fields_are_checked(void**) {
   assert_true(Key::decode(with("tlc.target", {4, 3, 0, 'a', ',', 'b'})).ok());
   refused(with("tlc.engine", {4, 1, 0, ' '}), "no engine");
   refused(with("tlc.guards", {0}), "no digest");
-  refused({13, 't', 'l', 'c', '.', 'n', 'a', 'm', 'e', 's', 'p', 'a', 'c', 'e', 4, 1, 0, ' '},
-          "no namespace");
+  refused({13, 't', 'l', 'c', '.', 'n', 'a', 'm', 'e', 's', 'p', 'a', 'c', 'e', 4, 1, 0, ' '}, "no namespace");
 }
 
 void test_depth_is_bounded(void**) {
   const auto nested = [](std::size_t depth) {
     Bytes value;
     for (std::size_t i = 0; i < depth; ++i) {
-      Bytes outer{7, static_cast<std::uint8_t>(value.size() & 255U),
-                  static_cast<std::uint8_t>(value.size() >> 8U), 0, 0};
+      Bytes outer{7, static_cast<std::uint8_t>(value.size() & 255U), static_cast<std::uint8_t>(value.size() >> 8U), 0,
+                  0};
       outer.insert(outer.end(), value.begin(), value.end());
       value = outer;
     }
@@ -184,10 +183,8 @@ void test_describe_numbers(void**) {
   const auto shown = [](const std::function<void(Builder&)>& fill) {
     return named(*describe(make(fill).encoding()), "f").text;
   };
-  assert_string_equal(shown([](Builder& b) { b.add_int("f", INT64_MIN); }).c_str(),
-                      "-9223372036854775808");
-  assert_string_equal(shown([](Builder& b) { b.add_uint("f", UINT64_MAX); }).c_str(),
-                      "18446744073709551615");
+  assert_string_equal(shown([](Builder& b) { b.add_int("f", INT64_MIN); }).c_str(), "-9223372036854775808");
+  assert_string_equal(shown([](Builder& b) { b.add_uint("f", UINT64_MAX); }).c_str(), "18446744073709551615");
   assert_string_equal(shown([](Builder& b) { b.add_f64("f", -0.0); }).c_str(), "-0.0");
   assert_string_equal(shown([](Builder& b) { b.add_f64("f", 3.0); }).c_str(), "3.0");
   assert_string_equal(shown([](Builder& b) { b.add_f64("f", -INFINITY); }).c_str(), "-inf");

@@ -94,8 +94,7 @@ void test_library_fields_are_named(void**) {
     b.set_target(target);
     return *b.finish();
   };
-  expect(with("cuda:sm_90"), with("cuda:sm_90a"),
-         {"~tlc.target \"cuda:sm_90\" -> \"cuda:sm_90a\""});
+  expect(with("cuda:sm_90"), with("cuda:sm_90a"), {"~tlc.target \"cuda:sm_90\" -> \"cuda:sm_90a\""});
 }
 
 void test_long_lists(void**) {
@@ -127,8 +126,7 @@ void test_damaged_encodings(void**) {
 }
 
 void test_nearest_of_ten_thousand(void**) {
-  const std::vector<std::string> common = {"-O3", "-g",  "-march=x", "-DA",
-                                           "-DB", "-DC", "-I.",      "-fPIC"};
+  const std::vector<std::string> common = {"-O3", "-g", "-march=x", "-DA", "-DB", "-DC", "-I.", "-fPIC"};
   std::vector<Key> stored;
   for (int i = 0; i < 10000; ++i) {
     auto texts = common;

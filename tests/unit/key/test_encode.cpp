@@ -76,14 +76,12 @@ void test_numbers(void**) {
   const auto one = make([](Builder& b) { b.add_int("f", 1); });
   assert_same_key(one, make([](Builder& b) { b.add_uint("f", 1); }));
   assert_other_key(one, make([](Builder& b) { b.add_f64("f", 1.0); }));
-  assert_other_key(make([](Builder& b) { b.add_int("f", -1); }),
-                   make([](Builder& b) { b.add_uint("f", UINT64_MAX); }));
+  assert_other_key(make([](Builder& b) { b.add_int("f", -1); }), make([](Builder& b) { b.add_uint("f", UINT64_MAX); }));
   assert_other_key(make([](Builder& b) { b.add_int("f", INT64_MIN); }),
                    make([](Builder& b) { b.add_uint("f", 1ULL << 63U); }));
   const auto nan = make([](Builder& b) { b.add_f64("f", std::nan("")); });
   assert_same_key(nan, make([](Builder& b) { b.add_f64("f", -std::nan("7")); }));
-  assert_same_key(
-      nan, make([](Builder& b) { b.add_f64("f", std::numeric_limits<float>::quiet_NaN()); }));
+  assert_same_key(nan, make([](Builder& b) { b.add_f64("f", std::numeric_limits<float>::quiet_NaN()); }));
 }
 
 void test_order_of_fields_and_entries_does_not_matter(void**) {
@@ -184,16 +182,13 @@ void test_refusals_name_the_field(void**) {
   assert_contains(refuse([](Builder& b) { b.add_text("name", "\xFF"); }).message, "\"name\"");
   assert_contains(refuse([](Builder& b) { b.add_int("tlc.mine", 1); }).message, "\"tlc.mine\"");
   assert_contains(refuse([](Builder& b) { b.add_int("", 1); }).message, "0 bytes");
-  assert_contains(refuse([](Builder& b) { b.begin_list("l"), b.add_int("x", 1); }).message,
-                  "has a name");
+  assert_contains(refuse([](Builder& b) { b.begin_list("l"), b.add_int("x", 1); }).message, "has a name");
   assert_contains(refuse([](Builder& b) { b.begin_list("open"); }).message, "\"open\"");
   assert_contains(refuse([](Builder& b) { b.end(); }).message, "end without");
   assert_contains(refuse([](Builder& b) { b.set_engine("cc"); }).message, "given twice");
-  assert_contains(refuse([](Builder& b) { b.begin_map("m"), b.set_host("h"); }).message,
-                  "tlc.host");
-  assert_contains(
-      refuse([](Builder& b) { b.begin_map("m"), b.set_toolchain(Bytes{1}, Bytes{2}); }).message,
-      "tlc.toolchain");
+  assert_contains(refuse([](Builder& b) { b.begin_map("m"), b.set_host("h"); }).message, "tlc.host");
+  assert_contains(refuse([](Builder& b) { b.begin_map("m"), b.set_toolchain(Bytes{1}, Bytes{2}); }).message,
+                  "tlc.toolchain");
 }
 
 void test_the_first_error_sticks(void**) {

@@ -74,8 +74,7 @@ void test_values_come_back(void**) {
   assert_true(r.find("define")->items[0].first == "N");
   assert_true(r.find("define")->items[0].second.str() == "4");
   assert_null(r.find("absent"));
-  const Request copy =
-      r;  // NOLINT(performance-unnecessary-copy-initialization): the copy is tested
+  const Request copy = r;  // NOLINT(performance-unnecessary-copy-initialization): the copy is tested
   assert_same_key(*copy.make_key(kTarget, "cc"), *r.make_key(kTarget, "cc"));
 }
 

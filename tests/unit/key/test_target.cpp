@@ -14,8 +14,7 @@ namespace {
 
 std::string canonical(const std::string& text) {
   auto target = Target::parse(text);
-  assert_true_msg(target.ok(), "%s: %s", text.c_str(),
-                  target.ok() ? "" : target.error().message.c_str());
+  assert_true_msg(target.ok(), "%s: %s", text.c_str(), target.ok() ? "" : target.error().message.c_str());
   return target->canonical();
 }
 
@@ -81,8 +80,8 @@ void test_many_words_are_bounded(void**) {
 }
 
 void test_auto_and_native_are_unresolved_anywhere(void**) {
-  for (const char* text : {"auto", "cuda:auto", "cpu:native", "cpu:x86_64:native", "a:b,a:auto",
-                           "a:%61uto", "cpu:x86_64:a:auto:b"}) {
+  for (const char* text :
+       {"auto", "cuda:auto", "cpu:native", "cpu:x86_64:native", "a:b,a:auto", "a:%61uto", "cpu:x86_64:a:auto:b"}) {
     auto target = Target::parse(text);
     assert_true(target.ok());
     assert_false(target->resolved());
@@ -99,23 +98,11 @@ void test_auto_and_native_are_unresolved_anywhere(void**) {
 }
 
 void test_arch_families_stay_apart(void**) {  // hazard 19
-  const std::vector<std::string> texts = {"cuda:sm_90",
-                                          "cuda:sm_90a",
-                                          "cuda:sm_100",
-                                          "cuda:sm_100a",
-                                          "cuda:sm_100f",
-                                          "hip:gfx90a:xnack+",
-                                          "hip:gfx90a:xnack-",
-                                          "hip:gfx90a",
-                                          "hip:gfx906",
-                                          "hip:gfx908",
-                                          "cpu:x86_64",
-                                          "cpu:aarch64",
-                                          "cuda:compute_90",
-                                          "cuda",
-                                          "cpu",
-                                          "cuda:sm_90:a",
-                                          "cuda:sm_90,cuda:sm_90a"};
+  const std::vector<std::string> texts = {
+      "cuda:sm_90",        "cuda:sm_90a",           "cuda:sm_100",     "cuda:sm_100a", "cuda:sm_100f",
+      "hip:gfx90a:xnack+", "hip:gfx90a:xnack-",     "hip:gfx90a",      "hip:gfx906",   "hip:gfx908",
+      "cpu:x86_64",        "cpu:aarch64",           "cuda:compute_90", "cuda",         "cpu",
+      "cuda:sm_90:a",      "cuda:sm_90,cuda:sm_90a"};
   std::vector<std::string> digests;
   for (const auto& text : texts) {
     Builder builder;
@@ -135,8 +122,8 @@ void test_the_short_way_agrees_with_the_parser(void**) {
     assert_string_equal(canonical(text).c_str(), text);
     assert_true(Target::parse(text)->resolved());
   }
-  for (const char* text : {"", ":", "a:", ":a", "a::b", "a:b:", "a,b", "a:b:c:d", "A", "a:%41",
-                           "auto", "a:native", "a:b:auto", "a b"}) {
+  for (const char* text :
+       {"", ":", "a:", ":a", "a::b", "a:b:", "a,b", "a:b:c:d", "A", "a:%41", "auto", "a:native", "a:b:auto", "a b"}) {
     assert_false(Target::is_plain(text));
   }
   assert_false(Target::is_plain(std::string(5000, 'a')));

@@ -146,27 +146,22 @@ Result<Key> by_request(const json& v) {
   if (!identified.empty()) identity = as_bytes(identified);
   std::optional<std::string> host;
   if (has(v, "host")) host = v["host"].get<std::string>();
-  return request.make_key(v["target"].get<std::string>(), v["engine"].get<std::string>(), identity,
-                          host);
+  return request.make_key(v["target"].get<std::string>(), v["engine"].get<std::string>(), identity, host);
 }
 
 void check_refusal(const std::string& name, const Result<Key>& key, const std::string& expected) {
   static const std::map<std::string, std::pair<tlc_status, const char*>> kClasses = {
-      {"utf8", {TLC_E_INVALID, "not valid UTF-8"}},
-      {"name", {TLC_E_INVALID, "name has"}},
-      {"reserved", {TLC_E_INVALID, "is reserved"}},
-      {"duplicate", {TLC_E_INVALID, "given twice"}},
-      {"depth", {TLC_E_INVALID, "nested deeper"}},
-      {"namespace", {TLC_E_INVALID, "namespace"}},
-      {"target", {TLC_E_INVALID, "the target"}},
-      {"engine", {TLC_E_INVALID, "the engine"}},
+      {"utf8", {TLC_E_INVALID, "not valid UTF-8"}},        {"name", {TLC_E_INVALID, "name has"}},
+      {"reserved", {TLC_E_INVALID, "is reserved"}},        {"duplicate", {TLC_E_INVALID, "given twice"}},
+      {"depth", {TLC_E_INVALID, "nested deeper"}},         {"namespace", {TLC_E_INVALID, "namespace"}},
+      {"target", {TLC_E_INVALID, "the target"}},           {"engine", {TLC_E_INVALID, "the engine"}},
       {"unresolved", {TLC_E_UNCACHEABLE, "not resolved"}},
   };
   assert_true_msg(!key.ok(), "%s: not refused", name.c_str());
   const auto& [status, words] = kClasses.at(expected);
   assert_true_msg(key.error().status == status, "%s: status %d", name.c_str(), key.error().status);
-  assert_true_msg(key.error().message.find(words) != std::string::npos, "%s: message \"%s\"",
-                  name.c_str(), key.error().message.c_str());
+  assert_true_msg(key.error().message.find(words) != std::string::npos, "%s: message \"%s\"", name.c_str(),
+                  key.error().message.c_str());
 }
 
 void check(const std::string& name, const Result<Key>& key, const json& expect) {
@@ -177,10 +172,8 @@ void check(const std::string& name, const Result<Key>& key, const json& expect) 
   assert_true_msg(key.ok(), "%s: %s", name.c_str(), key.ok() ? "" : key.error().message.c_str());
   const std::string encoding = to_hex(key->encoding());
   const std::string digest = trust::to_hex(key->digest());
-  assert_true_msg(encoding == expect["encoding"].get<std::string>(), "%s: encoding %s",
-                  name.c_str(), encoding.c_str());
-  assert_true_msg(digest == expect["digest"].get<std::string>(), "%s: digest %s", name.c_str(),
-                  digest.c_str());
+  assert_true_msg(encoding == expect["encoding"].get<std::string>(), "%s: encoding %s", name.c_str(), encoding.c_str());
+  assert_true_msg(digest == expect["digest"].get<std::string>(), "%s: digest %s", name.c_str(), digest.c_str());
   const auto decoded = Key::decode(key->encoding());
   assert_true_msg(decoded.ok() && *decoded == *key, "%s: does not decode", name.c_str());
 }

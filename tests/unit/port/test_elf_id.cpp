@@ -42,10 +42,9 @@ void append(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-void append_note(std::string& to, std::uint32_t type, const std::string& name,
-                 const std::string& content, std::size_t align) {
-  append(to, Elf64_Nhdr{static_cast<Elf64_Word>(name.size()),
-                        static_cast<Elf64_Word>(content.size()), type});
+void append_note(std::string& to, std::uint32_t type, const std::string& name, const std::string& content,
+                 std::size_t align) {
+  append(to, Elf64_Nhdr{static_cast<Elf64_Word>(name.size()), static_cast<Elf64_Word>(content.size()), type});
   to += name;
   to.resize((to.size() + align - 1) / align * align);
   to += content;

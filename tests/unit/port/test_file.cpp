@@ -94,8 +94,7 @@ void pwritev_joins_many_parts_and_empty_ones(void**) {
   std::string expected;
   texts.reserve(500);
   for (int i = 0; i < 500; ++i) {
-    texts.push_back(i % 7 == 0 ? std::string()
-                               : std::string(static_cast<size_t>(i), char('a' + i % 26)));
+    texts.push_back(i % 7 == 0 ? std::string() : std::string(static_cast<size_t>(i), char('a' + i % 26)));
     expected += texts.back();
   }
   std::vector<iovec> parts;

@@ -143,8 +143,7 @@ void a_key_without_a_folder_is_an_error(void**) {
 void the_digest_of_a_file_is_that_of_its_bytes(void**) {
   const Scratch scratch;
   constexpr std::size_t kPiece = std::size_t{256} * 1024;
-  for (const std::size_t size :
-       {std::size_t{0}, std::size_t{1}, kPiece - 1, kPiece, kPiece + 1, 2 * kPiece}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kPiece - 1, kPiece, kPiece + 1, 2 * kPiece}) {
     std::string bytes(size, '\0');
     for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>((i * 7 + 3) % 251);
     put(scratch.path("f"), bytes, 0600);
@@ -154,8 +153,7 @@ void the_digest_of_a_file_is_that_of_its_bytes(void**) {
     assert_true(digest.ok());
     assert_true(*digest == blake2b(bytes.data(), bytes.size()));
     if (size == 2 * kPiece) {  // by Python's hashlib
-      assert_string_equal(to_hex(*digest).c_str(),
-                          "158aaa4a175afb9d805b99b64b13c8d5957be482433e93d5c5193483e90c878a");
+      assert_string_equal(to_hex(*digest).c_str(), "158aaa4a175afb9d805b99b64b13c8d5957be482433e93d5c5193483e90c878a");
     }
   }
   assert_false(digest_of_file(-1).ok());

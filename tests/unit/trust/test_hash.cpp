@@ -98,8 +98,7 @@ void threads_may_hash_first_at_the_same_time(void**) {
   for (Digest& digest : digests) threads.emplace_back([&] { digest = blake2b("abc", 3); });
   for (auto& thread : threads) thread.join();
   for (const Digest& digest : digests) {
-    assert_string_equal(to_hex(digest).c_str(),
-                        "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
+    assert_string_equal(to_hex(digest).c_str(), "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
   }
 }
 
@@ -113,8 +112,7 @@ void xxh3_gives_the_known_answers(void**) {
 
 void xxh3_in_pieces_is_the_same(void**) {
   Xxh128 hash;
-  for (const std::size_t len :
-       {std::size_t{0}, std::size_t{5}, std::size_t{240}, std::size_t{9999}}) {
+  for (const std::size_t len : {std::size_t{0}, std::size_t{5}, std::size_t{240}, std::size_t{9999}}) {
     const auto data = pattern(len);
     for (std::size_t at = 0; at < len; at += 77) {
       hash.update(data.data() + at, std::min<std::size_t>(77, len - at));
