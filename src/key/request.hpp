@@ -60,7 +60,7 @@ class Request {
 
   /// The key. `target` is the resolved target (unresolved: TLC_E_UNCACHEABLE); `toolchain` is what
   /// the backend identified, if it can. Without it the request's own toolchain or its flag must be
-  /// there, else TLC_E_UNCACHEABLE.
+  /// there, else TLC_E_UNCACHEABLE. An empty target or engine is none.
   [[nodiscard]] Result<Key> make_key(std::string_view target, std::string_view engine,
                                      std::optional<std::span<const std::uint8_t>> toolchain = {},
                                      std::optional<std::string_view> host = {}) const;
