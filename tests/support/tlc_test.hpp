@@ -14,6 +14,7 @@
 extern "C" {
 #include <cmocka.h>
 }
+#undef fail  // the host's table has a member of that name
 
 #define assert_u64(actual, expected) \
   assert_true_msg((actual) == (expected), "%llu != %llu", (unsigned long long)(actual), (unsigned long long)(expected))
@@ -23,6 +24,6 @@ extern "C" {
       print_error("%s:%d: %s: ", __FILE__, __LINE__, #cond); \
       print_error(__VA_ARGS__);                              \
       print_error("\n");                                     \
-      fail();                                                \
+      _fail(__FILE__, __LINE__);                             \
     }                                                        \
   } while (0)

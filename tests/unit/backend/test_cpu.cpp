@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "../port/scratch.hpp"
+#include "scratch.hpp"
 #include "backend/ops.hpp"
 #include "backend_support.hpp"
 #include "fake_host.hpp"

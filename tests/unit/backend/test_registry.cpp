@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "../port/scratch.hpp"
+#include "scratch.hpp"
 #include "backend/registry.hpp"
 #include "backend_support.hpp"
 

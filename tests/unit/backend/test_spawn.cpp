@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "../port/scratch.hpp"
+#include "scratch.hpp"
 #include "support/spawn.hpp"
 #include "support/temp_dir.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../port/scratch.hpp"
+#include "scratch.hpp"
 #include "port/file.hpp"
 #include "trust/file_digest.hpp"
 #include "trust/key_file.hpp"
