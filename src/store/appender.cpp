@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint64_t kWaitMs = 1000;
 constexpr int kCreateTries = 64;
+constexpr int kSegmentTries = 4;
 
 /// The lock on a segment's end, let go at the end of the scope.
 class TailLock {
@@ -115,27 +116,31 @@ Appender::FilePtr Appender::open_active(std::uint64_t id) {
   file->full_size = header.full_size;
   file->fd = port::LockFile(std::move(*fd));
   const std::lock_guard lock(mutex_);
+  // Others seal segments too: what takes no appends any more must not stay open here, or its blocks would.
+  std::erase_if(open_, [this](const auto& entry) { return entry.second.use_count() == 1 && !is_active(entry.first); });
   return open_.emplace(id, std::move(file)).first->second;
 }
 
-// The segment of a slot; a new one if the slot is empty.
-Appender::FilePtr Appender::take_slot(std::size_t slot) {
+// The segment of a slot; a new one if the slot is empty, or names no segment of ours.
+Result<Appender::FilePtr> Appender::take_slot(std::size_t slot) {
   SharedWord& word = control_.header()->active[slot];
   std::uint64_t id = word.load(std::memory_order_acquire);
   if (id != 0) {
-    FilePtr file = open_active(id);
-    if (file == nullptr) forget(id, slot);
-    return file;
+    if (FilePtr file = open_active(id)) return file;
+    forget(id, slot);
+    id = 0;
   }
   Result<FilePtr> made = create(control_.header()->segment_size.load());
-  if (!made) return nullptr;
+  if (!made) return made;
   if (!word.compare_exchange_strong(id, (*made)->id)) {  // another was faster: use that one
     ::unlinkat(dir_, segment_name((*made)->id).c_str(), 0);
-    return open_active(id);
+    FilePtr theirs = open_active(id);
+    if (theirs == nullptr) return make_error(TLC_NOT_STORED, "the segment in use cannot be opened");
+    return theirs;
   }
   const std::lock_guard lock(mutex_);
   open_[(*made)->id] = *made;
-  return *made;
+  return made;
 }
 
 void Appender::forget(std::uint64_t id, std::size_t slot) {
@@ -178,40 +183,49 @@ Result<Place> Appender::append_to_own(RecordImage& image, const trust::MacKey& s
 }
 
 Result<Place> Appender::append(RecordImage& image, const trust::MacKey& store_key) {
-  const std::uint64_t full = control_.header()->segment_size.load();
-  if (image.length() > full / 8) return append_to_own(image, store_key);
+  if (image.length() > control_.header()->segment_size.load() / 8) return append_to_own(image, store_key);
   const port::Deadline deadline = port::Deadline::after_ms(kWaitMs);
-  do {
-    bool disk_full = true;
+  for (;;) {
+    std::optional<Error> no_segment;
     for (std::size_t slot = 0; slot < kActiveSegments; ++slot) {
-      const FilePtr file = take_slot(slot);
-      if (file == nullptr) continue;
-      disk_full = false;
-      const std::optional<TailLock> tail = try_tail(file->mutex, file->fd.get());
-      if (!tail) continue;
-      const std::uint64_t size = open_end(file->fd.get(), file->id);
-      if (size == 0) {
-        forget(file->id, slot);
-        --slot;
-        if (deadline.passed()) break;
-        continue;
-      }
-      const std::uint64_t at = align_up(size);
-      if (at + image.length() + kSegmentFooterSize > file->full_size) {
-        (void)seal(*file, size);  // without a footer it is merely never appended to again
-        TLC_STEP("append.sealed");
-        forget(file->id, slot);
-        --slot;
-        if (deadline.passed()) break;
-        continue;
-      }
-      return write(*file, image, store_key, at, false);
+      Result<std::optional<Place>> tried = append_at(slot, image, store_key);
+      if (tried && *tried) return **tried;
+      if (!tried && tried.error().status == TLC_MISS)
+        no_segment = std::move(tried).error();
+      else if (!tried)
+        return std::move(tried).error();
     }
-    if (disk_full)
-      return make_error(TLC_NOT_STORED, "no segment can be made: the disk is full or the folder not writable");
+    if (no_segment) return full_disk(std::move(*no_segment));
+    if (deadline.passed()) return make_error(TLC_NOT_STORED, "all segments were being written to for a second");
     ::usleep(200);
-  } while (!deadline.passed());
-  return make_error(TLC_NOT_STORED, "all segments were being written to for a second");
+  }
+}
+
+// Nothing if another has the slot's segment; an Error of TLC_MISS if no segment can be made for the slot. A segment
+// that is full, or none any more, makes way for the next.
+Result<std::optional<Place>> Appender::append_at(std::size_t slot, RecordImage& image, const trust::MacKey& store_key) {
+  for (int tries = 0; tries < kSegmentTries; ++tries) {
+    Result<FilePtr> taken = take_slot(slot);
+    if (!taken) {
+      Error error = std::move(taken).error();
+      error.status = TLC_MISS;
+      return error;
+    }
+    File& file = **taken;
+    const std::optional<TailLock> tail = try_tail(file.mutex, file.fd.get());
+    if (!tail) return std::optional<Place>{};
+    const std::uint64_t size = open_end(file.fd.get(), file.id);
+    const std::uint64_t at = align_up(size);
+    if (size != 0 && at + image.length() + kSegmentFooterSize <= file.full_size) {
+      Result<Place> place = write(file, image, store_key, at, false);
+      if (!place) return std::move(place).error();
+      return std::optional<Place>(*place);
+    }
+    if (size != 0) (void)seal(file, size);  // without a footer it is merely never appended to again
+    TLC_STEP("append.sealed");
+    forget(file.id, slot);
+  }
+  return std::optional<Place>{};
 }
 
 bool Appender::is_active(std::uint64_t id) const {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -56,7 +57,8 @@ class Appender {
   Result<Place> write(File& file, RecordImage& image, const trust::MacKey& store_key, std::uint64_t at, bool seal);
   Result<FilePtr> create(std::uint64_t full_size);
   FilePtr open_active(std::uint64_t id);
-  FilePtr take_slot(std::size_t slot);
+  Result<FilePtr> take_slot(std::size_t slot);
+  Result<std::optional<Place>> append_at(std::size_t slot, RecordImage& image, const trust::MacKey& store_key);
   bool seal(File& file, std::uint64_t size);
   void forget(std::uint64_t id, std::size_t slot);
 

@@ -71,6 +71,17 @@ bool Store::make_room(std::uint64_t bytes) {
   return fits();
 }
 
+// On a full disk, whatever the limit says. True if something was freed.
+bool Store::free_disk(std::uint64_t bytes) {
+  Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::after_ms(kWaitMs));
+  if (!held) return false;
+  GcReport folders;
+  remove_idle_folders(folders);
+  const std::uint64_t used = measure();
+  const Result<GcReport> report = evict_to(used > bytes ? used - bytes : 0, {});
+  return folders.removed_files != 0 || (report && report->removed_files != 0);
+}
+
 // Maintenance lock held.
 Result<GcReport> Store::evict_to(std::uint64_t target, const Progress& progress) {
   GcReport report;

@@ -63,7 +63,12 @@ std::size_t FileMemo::KeyHash::operator()(const Key& key) const {
   return trust::xxh3_64(&key, sizeof key);
 }
 
-FileMemo::FileMemo(int format_dir, bool writable) : mapping_(map_file(format_dir, writable)), writable_(writable) {}
+FileMemo::FileMemo(int format_dir, bool writable) : dir_(format_dir), writable_(writable) {}
+
+const port::Mapping& FileMemo::mapping() {
+  std::call_once(mapped_, [this] { mapping_ = map_file(dir_, writable_); });
+  return mapping_;
+}
 
 FileMemo::Key FileMemo::key_of(const struct stat& st, FileFact fact) {
   return {static_cast<std::uint64_t>(fact),
@@ -83,11 +88,12 @@ bool FileMemo::recall(const Key& key, trust::Digest& digest) {
       return true;
     }
   }
-  if (!mapping_) return false;
+  const port::Mapping& file = mapping();
+  if (!file) return false;
   const std::size_t first = KeyHash{}(key);
   for (std::size_t i = 0; i < kTries; ++i) {
     Place place;
-    std::memcpy(&place, mapping_.data() + (first + i) % kPlaces * sizeof place, sizeof place);
+    std::memcpy(&place, file.data() + (first + i) % kPlaces * sizeof place, sizeof place);
     if (!(place.key == key) || place.check != trust::xxh3_64(&place, offsetof(Place, check))) continue;
     digest = place.digest;
     const std::lock_guard lock(mutex_);
@@ -105,14 +111,16 @@ void FileMemo::note(const Key& key, const trust::Digest& digest) {
     const std::lock_guard lock(mutex_);
     known_.insert_or_assign(key, digest);
   }
-  if (!mapping_ || !writable_) return;
+  if (!writable_) return;
+  const port::Mapping& file = mapping();
+  if (!file) return;
   const std::size_t first = KeyHash{}(key);
   std::size_t best = first % kPlaces;
   std::uint64_t oldest = UINT64_MAX;
   for (std::size_t i = 0; i < kTries; ++i) {
     Place place;
     const std::size_t at = (first + i) % kPlaces;
-    std::memcpy(&place, mapping_.data() + at * sizeof place, sizeof place);
+    std::memcpy(&place, file.data() + at * sizeof place, sizeof place);
     const bool free = place.key.what == 0 || place.check != trust::xxh3_64(&place, offsetof(Place, check));
     const std::uint64_t noted = free ? 0 : place.noted_ns;
     if (noted < oldest) {
@@ -122,7 +130,7 @@ void FileMemo::note(const Key& key, const trust::Digest& digest) {
   }
   Place place{key, now, digest, {}, 0};
   place.check = trust::xxh3_64(&place, offsetof(Place, check));
-  std::memcpy(mapping_.data() + best * sizeof place, &place, sizeof place);
+  std::memcpy(file.data() + best * sizeof place, &place, sizeof place);
 }
 
 Result<trust::Digest> FileMemo::digest_of(const char* path, FileFact fact) {

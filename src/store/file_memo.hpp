@@ -28,7 +28,7 @@ enum class FileFact : std::uint64_t { content = 1, identity = 2 };
 
 class FileMemo {
  public:
-  /// Without a store (format_dir < 0) it remembers for this process only.
+  /// Without a store (format_dir < 0) it remembers for this process only. The descriptor outlives the memo.
   FileMemo(int format_dir, bool writable);
 
   /// BLAKE2b-256 of the file's bytes, or its identity: the digest of its build id if it has one, else of its bytes.
@@ -55,8 +55,13 @@ class FileMemo {
   bool recall(const Key& key, trust::Digest& digest);
   void note(const Key& key, const trust::Digest& digest);
 
-  port::Mapping mapping_;
+  /// The file is opened when something is first asked: most processes never do.
+  const port::Mapping& mapping();
+
+  int dir_;
   bool writable_;
+  std::once_flag mapped_;
+  port::Mapping mapping_;
   std::mutex mutex_;
   std::unordered_map<Key, trust::Digest, KeyHash> known_;
 };

@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kFormatVersion = 1;
 inline constexpr std::uint64_t kAlignment = 64;
 inline constexpr std::size_t kIndexMapSize = std::size_t{1} << 30;
 
-inline constexpr std::uint64_t kMinLimit = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kMinLimit = std::uint64_t{8} << 20;
 inline constexpr std::uint64_t kMinSegment = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kMaxSegment = std::uint64_t{64} << 20;
 

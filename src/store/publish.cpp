@@ -4,6 +4,7 @@
 // A put is: room made, record appended, index transaction. A process killed before the transaction leaves bytes that no
 // index points to and a rebuild may find: they are a whole record of the key, or none.
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "port/clock.hpp"
@@ -16,6 +17,11 @@ namespace {
 
 constexpr std::size_t kBatch = 256;
 constexpr std::uint64_t kRebuildOnPutNs = 2'000'000;
+constexpr std::uint64_t kSpare = std::uint64_t{4} << 20;  // for the index and what others write meanwhile
+
+bool is_full(int sys_errno) {
+  return sys_errno == ENOSPC || sys_errno == EDQUOT;
+}
 
 PutResult outcome(tlc_status status, std::string reason, int sys_errno = 0) {
   PutResult result;
@@ -61,25 +67,26 @@ PutResult Store::put(const RecordContent& content, PutMode mode) {
   if (read_only()) return outcome(TLC_NOT_STORED, "the store is read-only");
   const Seen seen = look(content.key);
   if (!mode.replace && seen.present) return outcome(TLC_EXISTED, "the key is already stored");
-  Result<RecordImage> made = RecordImage::make(content, control_.next_sequence(), port::wall_ns(), user_key());
-  if (!made) return outcome(std::move(made).error());
-  RecordImage& image = *made;
-  if (image.length() > limit() / 8)
-    return outcome(TLC_TOO_LARGE, "the artifact takes " + std::to_string(image.length()) +
+  Result<RecordImage> image = RecordImage::make(content, control_.next_sequence(), port::wall_ns(), user_key());
+  if (!image) return outcome(std::move(image).error());
+  if (image->length() > limit() / 8)
+    return outcome(TLC_TOO_LARGE, "the artifact takes " + std::to_string(image->length()) +
                                       " bytes, over an eighth of the store's limit of " + std::to_string(limit()));
-  if (!make_room(image.length())) return outcome(TLC_NOT_STORED, "no room could be made under the store's limit");
-  Result<Place> place = appender_.append(image, id_);
-  if (!place && place.error().sys_errno != 0 && make_room(limit() / 16))  // a full disk: unlinking needs no space
-    place = appender_.append(image, id_);
-  if (!place) {
-    count(content.name_space, Counter::not_stored);
-    return outcome(std::move(place).error());
-  }
-  PutResult result = index_record(image, *place, mode, seen);
+  PutResult result = publish(*image, mode, seen);
+  // Unlinking needs no space, so a full disk makes room like a full store.
+  if (result.status == TLC_NOT_STORED && is_full(result.sys_errno) && free_disk(image->length() + kSpare))
+    result = publish(*image, mode, seen);
   if (result.status == TLC_OK) count(content.name_space, Counter::puts);
   if (result.status == TLC_NOT_STORED) count(content.name_space, Counter::not_stored);
   if (control_.header()->rebuild.load(std::memory_order_relaxed) != 0) (void)rebuild_some(kRebuildOnPutNs);
   return result;
+}
+
+PutResult Store::publish(RecordImage& image, const PutMode& mode, const Seen& seen) {
+  if (!make_room(image.length())) return outcome(TLC_NOT_STORED, "no room could be made under the store's limit");
+  Result<Place> place = appender_.append(image, id_);
+  if (!place) return outcome(std::move(place).error());
+  return index_record(image, *place, mode, seen);
 }
 
 // What the index has now decides, not what was seen: only an entry that was seen to be unusable counts as absent.

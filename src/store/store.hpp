@@ -190,11 +190,13 @@ class Store : public std::enable_shared_from_this<Store> {
     std::uint64_t sequence = 0;  // of what the index has, usable or not
   };
   Seen look(const trust::Digest& key);
+  PutResult publish(RecordImage& image, const PutMode& mode, const Seen& seen);
   PutResult index_record(const RecordImage& image, Place place, const PutMode& mode, const Seen& seen);
   Result<void> append_tombstone(const trust::Digest& key, std::string_view name_space);
 
   // evict.cpp
   bool make_room(std::uint64_t bytes);
+  bool free_disk(std::uint64_t bytes);
   Result<GcReport> evict_to(std::uint64_t target, const Progress& progress);
   Result<void> evict_segment(std::uint64_t id, GcReport& report);
   void forget_entries_of(const Segment& segment, GcReport& report);
