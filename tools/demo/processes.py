@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -22,12 +23,12 @@ _COMPILER = """#!/bin/sh
 # The compiler of the demo: notes each kernel it compiles, then becomes the real one.
 for argument; do
   if [ "$argument" = -shared ]; then
-    echo "$PPID $*" >>'{folder}/starts'
+    echo "$PPID $*" >>{starts}
     tries=0
-    while [ -e '{folder}/hold' ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+    while [ -e {hold} ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
   fi
 done
-exec '{real}' "$@"
+exec {real} "$@"
 """
 
 
@@ -53,13 +54,15 @@ class Compiler:
         folder.mkdir()
         self.path, self._starts, self._hold = folder / "cc", folder / "starts", folder / "hold"
         self._starts.touch()
-        self.path.write_text(_COMPILER.format(folder=folder, real=real), "utf-8")
+        paths = {"starts": self._starts, "hold": self._hold, "real": real}
+        script = _COMPILER.format(**{name: shlex.quote(str(path)) for name, path in paths.items()})
+        self.path.write_bytes(os.fsencode(script))
         self.path.chmod(0o755)
 
     def started(self) -> list[Start]:
         """All starts so far."""
         starts = []
-        for line in self._starts.read_text("utf-8").splitlines():
+        for line in self._starts.read_text("utf-8", "replace").splitlines():
             parent, _, options = line.partition(" ")
             starts.append(Start(int(parent), "matmul" if "-DTILE=" in options else "softmax"))
         return starts
@@ -102,11 +105,14 @@ class Worker:
     def wait_ready(self) -> None:
         """Waits until it has started; it then waits for go()."""
         assert self._process.stdout
-        if not select.select([self._process.stdout], [], [], LIMIT_S)[0]:
-            raise Failure(f"a process did not start within {LIMIT_S} s")
-        if os.read(self._process.stdout.fileno(), 6) != b"ready\n":
-            self.result()
-            raise Failure("a process started in an odd way")
+        end, said = time.monotonic() + LIMIT_S, b""
+        while not said.endswith(b"\n"):
+            if not select.select([self._process.stdout], [], [], max(0, end - time.monotonic()))[0]:
+                raise Failure(f"a process did not start within {LIMIT_S} s")
+            byte = os.read(self._process.stdout.fileno(), 1)
+            if not byte:
+                raise Failure(f"a process ended at its start:\n{self._output()[1].strip()}")
+            said += byte
 
     def go(self) -> None:
         """Lets it begin."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python package, made of bindings/python and a library that is built already: what `pip install .` does, in seconds."""
+"""The Python package, made of bindings/python and a library that is built: as `pip install .` does, but in seconds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def make_package(root: Path, build: Path, folder: Path) -> tuple[Path | None, st
     package, source = folder / "tlcache", folder / "_ffi.c"
     shutil.copytree(root / "bindings/python/tlcache", package, ignore=shutil.ignore_patterns("__pycache__"))
     extension = package / f"_ffi{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"
-    include = f"-I{root / 'include'}"
+    includes = [f"-I{root / 'include'}", f"-I{headers}"]
     steps = (
         (
             [sys.executable, str(root / "bindings/python/generate_ffi.py")]
@@ -28,7 +28,7 @@ def make_package(root: Path, build: Path, folder: Path) -> tuple[Path | None, st
             "cffi is not installed",
         ),
         (
-            [compiler, "-std=c11", "-w", "-fPIC", "-shared", include, f"-I{headers}", str(source), "-o", str(extension)]
+            [compiler, "-std=c11", "-w", "-fPIC", "-shared", *includes, str(source), "-o", str(extension)]
             + [f"-L{build}", "-ltlcache", f"-Wl,-rpath,{build}"],
             "its extension module could not be compiled",
         ),
