@@ -167,7 +167,7 @@ def test_an_exception_of_the_callback_is_the_callers(cache: tlcache.Cache, reque
     [
         (None, TypeError),
         ({"m": "text"}, TypeError),
-        ({}, tlcache.InvalidError),
+        ({}, tlcache.CompileError),
         ({"/": b""}, tlcache.InvalidError),
     ],
 )

@@ -74,6 +74,8 @@ def to_request(vector: dict[str, Any]) -> tlcache.Request:
     toolchain = vector["toolchain"]
     if "host" in vector or toolchain is None or isinstance(toolchain, list):
         raise NotExpressible("what a backend adds")
+    if vector["namespace"] is None or vector["engine"] is None:
+        raise NotExpressible("a key without a namespace, or a target without an engine")
     return tlcache.Request(
         to_text(vector["namespace"]),
         target=None if vector["target"] is None else to_text(vector["target"]),

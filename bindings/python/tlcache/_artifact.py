@@ -13,7 +13,7 @@ from typing import Any
 from ._bundle import MemberType
 from ._errors import NotFoundError, Status, check
 from ._key import Digest
-from ._native import Keep, ffi, from_text, lib, take_bytes
+from ._native import ffi, from_text, lib, take_bytes
 
 # What a hit and a member need, without a look-up in a module.
 _new, _gc, _buffer = object.__new__, ffi.gc, ffi.buffer
@@ -126,7 +126,10 @@ class Artifact(Mapping[str, memoryview]):
         size = member.size
         if not size:
             return memoryview(b"")
-        return memoryview(_buffer(_gc(member.data, Keep(self._ptr)), size)).toreadonly()
+        # The pointer needs something to hold that keeps the handle and can be called at its end: a
+        # bound method of the handle is both, costs least, and does nothing (it compares).
+        pointer = _gc(member.data, self._ptr.__eq__)
+        return memoryview(_buffer(pointer, size)).toreadonly()
 
     def _index(self) -> dict[str, tuple[int, int]]:
         """Position and type of each member by name, in the order they were added."""

@@ -472,7 +472,7 @@ class _Compile:
 
     def __call__(self, key: Any, native: Any, log: Any) -> None:
         try:
-            made = self.function(self.request, Key._borrow(key))
+            made = self.function(self.request, Key._copy(key))
         except CompileError as failure:
             lib.tlc_log_append(log, text(failure.log.encode("utf-8", "replace")))
             raise

@@ -49,8 +49,11 @@ class Key:
     _ptr: Any
 
     @classmethod
-    def _borrow(cls, pointer: Any) -> Key:
-        return cls._own(lib.tlc_key_retain(ffi.cast("tlc_key*", pointer)))
+    def _copy(cls, pointer: Any) -> Key:
+        """A key of its own from one that is lent for the length of a callback."""
+        length = ffi.new("size_t*")
+        data = lib.tlc_key_encoding(pointer, length)
+        return cls.decode(ffi.buffer(data, length[0])[:])
 
     @classmethod
     def decode(cls, encoding: bytes | bytearray | memoryview) -> Key:

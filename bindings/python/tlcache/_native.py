@@ -80,18 +80,6 @@ def milliseconds(timeout: float | None, default: int) -> int:
     return min(-int(-timeout * 1000 // 1), 1 << 62) if timeout < float("inf") else 1 << 62
 
 
-class Keep:
-    """Destructor for a pointer into something: keeps that alive, does nothing itself."""
-
-    __slots__ = ("owner",)
-
-    def __init__(self, owner: object) -> None:
-        self.owner = owner
-
-    def __call__(self, _pointer: object) -> None:
-        pass
-
-
 def _check_version() -> None:
     running = lib.tlc_abi_version()
     major, minor = running >> 16, running & 0xFFFF
