@@ -93,9 +93,9 @@ class Reports(CliTest):
         self.assertRegex(text, r"TLC_DIR +/x +env")
 
     def test_backends_refused_and_unavailable(self):
-        report = {"backends": [{"name": "GPU", "engine": "gpucc", "target_kinds": ["gpu"], "default_for": [],
+        report = {"backends": [{"name": "GPU", "engine": "gpucc", "kinds": ["gpu"], "default_of": [],
                                 "available": False, "reason": "no driver", "found": {"driver": None}, "origin": "built in"}],
-                  "refused": [{"path": "/p.so", "reason": "writable by others"}]}
+                  "refused": [{"origin": "/p.so", "reason": "writable by others"}]}
         text = self.with_report("BACKENDS", report, "backends")
         self.assertRegex(text, r"gpucc  GPU  not available\n +because +no driver\n")
         self.assertIn("refused /p.so: writable by others", text)
@@ -110,7 +110,7 @@ class Reports(CliTest):
                     "STATS": [["stats"], ["stats", "--openmetrics"]], "VERIFY": [["verify"]], "GC": [["gc"]],
                     "EXPLAIN": [["why", digest]]}
         members = ["total", "namespaces", "damaged", "index", "segments", "settings", "warnings", "libraries", "backends",
-                   "refused", "guards", "nearest", "differences", "found", "target_kinds", "outcome", "state", "entries",
+                   "refused", "guards", "nearest", "differences", "found", "kinds", "outcome", "state", "entries",
                    "freed_bytes", "when_s", "label", "digest", "hits", "limit_bytes"]
         values = [None, 5, -5, 1e300, True, "text", "\x1b[0m", [], {}, [1, "a", None, [{}]], {"a": {"b": [1]}}]
         reports = ["{}", "[]", "null", "5", '"text"', b'{"outcome": "\xff\xfe"}']

@@ -273,7 +273,7 @@ class Maintenance(CliTest):
         text, _ = self.run_tool("doctor")
         for part in (self.path("store"), "Settings", "Backends", "Findings"):
             self.assertIn(part, text)
-        self.assertTrue(any("cpu" in b["target_kinds"] for b in self.run_json("backends")["backends"]))
+        self.assertTrue(any("cpu" in b["kinds"] for b in self.run_json("backends")["backends"]))
         self.assertIn("cpu", self.run_tool("backends")[0])
 
     def test_read_only_reads(self):

@@ -29,7 +29,7 @@ void print_backend_words(tlc_cache* cache, bool engines) {
   for (const Json& backend : part(report, "backends")) {
     if (engines) words.insert(text(backend, "engine"));
     if (engines) continue;
-    for (const Json& kind : part(backend, "target_kinds")) words.insert(value_text(kind));
+    for (const Json& kind : part(backend, "kinds")) words.insert(value_text(kind));
   }
   for (const std::string& word : words) print("{}\n", word);
 }
@@ -44,11 +44,8 @@ int complete(const Context& context, const std::string& what) {
     }
     std::set<std::string> words;
     for (const Entry& entry : list_entries(cache.get(), {})) {
-      if (what == "namespaces") {
-        words.insert(clean(entry.name_space));
-      } else if (entry.kind == "artifact") {
-        words.insert(entry.digest.substr(0, 12));
-      }
+      if (!is_plain(entry)) continue;
+      words.insert(what == "namespaces" ? clean(entry.name_space) : entry.digest.substr(0, 12));
     }
     for (const std::string& word : words) print("{}\n", word);
   } catch (const Failure&) {

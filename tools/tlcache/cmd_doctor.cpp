@@ -23,8 +23,8 @@ void print_backend(const Json& backend) {
   print("{}  {}  {}\n", styled(Style::bold, text(backend, "engine", "?")), text(backend, "name"),
         available ? styled(Style::green, "available") : styled(Style::yellow, "not available"));
   std::vector<std::pair<std::string, std::string>> facts = {{"because", available ? "" : text(backend, "reason")},
-                                                            {"targets", text(backend, "target_kinds")},
-                                                            {"default for", text(backend, "default_for")},
+                                                            {"targets", text(backend, "kinds")},
+                                                            {"default for", text(backend, "default_of")},
                                                             {"from", text(backend, "origin")}};
   const Json& found = part(backend, "found");
   if (found.is_object()) {
@@ -38,7 +38,7 @@ void print_backends(const Json& report) {
   if (list.empty()) print("no backend is registered\n");
   for (const Json& backend : list) print_backend(backend);
   for (const Json& plugin : part(report, "refused")) {
-    print("{} {}: {}\n", styled(Style::red, "refused"), text(plugin, "path", "?"),
+    print("{} {}: {}\n", styled(Style::red, "refused"), text(plugin, "origin", "?"),
           text(plugin, "reason", "no reason given"));
   }
 }

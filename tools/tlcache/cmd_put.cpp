@@ -34,7 +34,6 @@ Request make_request(const Args& args) {
   };
   set(args.target, tlc_request_set_target, "--target");
   set(args.engine, tlc_request_set_engine, "--engine");
-  set(args.label, tlc_request_set_label, "--label");
   if (args.no_toolchain) {
     check(tlc_request_set_no_toolchain(created, &error), error, "--no-toolchain");
   } else if (!args.toolchain.empty()) {
@@ -51,6 +50,7 @@ Bundle make_bundle(const Args& args) {
   const tlc_status status = tlc_bundle_create(&created, &error);
   Bundle bundle(created);
   check(status, error);
+  if (!args.label.empty()) check(tlc_bundle_set_label(created, str(args.label), &error), error, "--label");
   std::set<std::string> seen;
   for (const std::string& given : args.members) {
     const MemberFile member = parse_member(given);

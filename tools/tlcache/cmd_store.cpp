@@ -35,7 +35,11 @@ void sort_entries(std::vector<Entry>& entries, const std::string& by) {
 int ls(const Context& context, const LsArgs& args) {
   const Cache cache = context.open();
   std::vector<Entry> entries = list_entries(cache.get(), args.name_space);
-  if (!args.all) std::erase_if(entries, [](const Entry& entry) { return entry.kind != "artifact"; });
+  if (!args.all) {
+    std::erase_if(entries, [&](const Entry& entry) {
+      return !is_plain(entry) && (entry.kind != "artifact" || entry.name_space != args.name_space);
+    });
+  }
   sort_entries(entries, args.sort);
   const std::size_t count = entries.size();
   if (args.limit != 0 && args.limit < count) entries.resize(args.limit);
@@ -59,8 +63,11 @@ int ls(const Context& context, const LsArgs& args) {
     std::vector<std::string> row = {args.long_digests ? entry.digest : entry.digest.substr(0, 12),
                                     clean(entry.name_space), clean(entry.label)};
     if (args.all) row.push_back(clean(entry.kind));
-    row.insert(row.end(), {human_size(entry.size), human_age(entry.created_ns / 1'000'000'000),
-                           human_age(entry.last_used_s), entry.compile_us == 0 ? "-" : human_micros(entry.compile_us)});
+    const std::uint64_t created = entry.created_ns / 1'000'000'000;
+    // The stamp of the last use is cut to the minute, which may be before it was made.
+    const std::uint64_t used = entry.last_used_s == 0 ? 0 : std::max(entry.last_used_s, created);
+    row.insert(row.end(), {human_size(entry.size), human_age(created), human_age(used),
+                           entry.compile_us == 0 ? "-" : human_micros(entry.compile_us)});
     table.add(std::move(row));
   }
   table.print();
@@ -224,7 +231,8 @@ void add_store(CLI::App& app, Context& context) {
       ->type_name("age|size|used")
       ->check(one_of({"age", "size", "used"}));
   command->add_option("-l,--limit", ls_args->limit, "At most so many")->type_name("N")->check(whole_number());
-  command->add_flag("-a,--all", ls_args->all, "Also links and remembered compile errors");
+  command->add_flag("-a,--all", ls_args->all,
+                    "Also links, remembered compile errors and what the library keeps for itself");
   command->add_flag("--long", ls_args->long_digests, "Whole digests");
   command->callback([&context, ls_args] { context.run = [&context, ls_args] { return ls(context, *ls_args); }; });
 

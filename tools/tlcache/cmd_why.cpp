@@ -84,9 +84,7 @@ std::string verdict(const Json& report) {
         when(report), because);
   }
   if (outcome == "removed") return fmt::format("it was removed{}{}.", when(report), because);
-  if (outcome == "guard") {
-    return fmt::format("it was compiled, but a file that the compiler reads is not what it was{}.", because);
-  }
+  if (outcome == "guard") return "it was compiled, but a file that the compiler reads is not the same any more.";
   if (outcome == "rejected") {
     return fmt::format("something is stored, but it cannot be used{}; the next compile replaces it.", because);
   }
@@ -126,7 +124,8 @@ void print_nearest(const Json& report) {
   const Json& nearest = part(report, "nearest");
   const std::uint64_t scanned = number(report, "scanned");
   if (nearest.empty()) {
-    if (scanned == 0) print("No entry of this namespace is stored to compare it with.\n");
+    if (scanned == 0 && text(report, "outcome") == "never")
+      print("No entry of this namespace is stored to compare it with.\n");
     return;
   }
   const std::string label = text(nearest, "label");

@@ -175,8 +175,9 @@ void fail_with_backends(tlc_cache* cache, const CompileArgs& args, tlc_status st
     const std::string kind = kind_of(args);
     std::string registered;
     bool known = false;
-    for (const Json& backend : part(parse_report(blob), "backends")) {
-      for (const Json& served : part(backend, "target_kinds")) {
+    const Json report = parse_report(blob);  // outlives the loop, which walks references into it
+    for (const Json& backend : part(report, "backends")) {
+      for (const Json& served : part(backend, "kinds")) {
         const std::string engine = text(backend, "engine");
         known = known || (value_text(served) == kind && (args.engine.empty() || args.engine == engine));
         registered += fmt::format("{}{} (engine {})", registered.empty() ? "" : ", ", value_text(served), engine);

@@ -48,6 +48,10 @@ std::vector<Entry> list_entries(tlc_cache* cache, std::string_view name_space) {
   return std::move(collector.entries);
 }
 
+bool is_plain(const Entry& entry) {
+  return entry.kind == "artifact" && !entry.name_space.starts_with("tlc.");
+}
+
 Json to_json(const Entry& entry) {
   return {{"digest", entry.digest},
           {"namespace", entry.name_space},

@@ -25,6 +25,8 @@ struct Entry {
 
 /// All entries of a namespace, or of every one when it is empty, in no order.
 std::vector<Entry> list_entries(tlc_cache* cache, std::string_view name_space);
+/// Whether it is an artifact of a user's: no link, no remembered failure, nothing of the library's own.
+bool is_plain(const Entry& entry);
 Json to_json(const Entry& entry);
 
 }  // namespace tlc::tool

@@ -270,6 +270,14 @@ std::string value_text(const Json& value) {
     }
     return result;
   }
+  if (value.is_object() &&
+      std::none_of(value.begin(), value.end(), [](const Json& item) { return item.is_structured(); })) {
+    std::string result;
+    for (const auto& [name, item] : value.items()) {
+      result += fmt::format("{}{} {}", result.empty() ? "" : ", ", clean(name), value_text(item));
+    }
+    return result;
+  }
   return clean(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

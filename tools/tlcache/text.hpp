@@ -109,7 +109,7 @@ std::string text(const Json& object, const char* name, std::string_view otherwis
 bool flag(const Json& object, const char* name, bool otherwise = false);
 /// The member if it is an object or a list, else an empty list.
 const Json& part(const Json& object, const char* name);
-/// Any value on one line: text without quotes, a list with commas.
+/// Any value on one line: text without quotes, a list with commas, an object as name and value.
 std::string value_text(const Json& value);
 
 }  // namespace tlc::tool
