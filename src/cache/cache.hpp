@@ -104,7 +104,7 @@ class Cache : public std::enable_shared_from_this<Cache> {
   /// Ends a lock of this process; landing tells the threads that wait.
   void end(tlc_lock& lock, tlc_status status, std::string message);
   Result<store::ArtifactRef> get_or_compile(const tlc_request& request, const CompileOptions& options,
-                                            std::string* log);
+                                            std::optional<std::string>* log);
 
   // ---- links.cpp
   Result<void> link(const key::Key& from, const key::Key& to);
@@ -151,7 +151,7 @@ class Cache : public std::enable_shared_from_this<Cache> {
   Published publish_content(const store::RecordContent& content, const PublishMode& mode);
   Published keep_in_memory(const store::RecordContent& content, Published published);
   Result<store::ArtifactRef> compile(const tlc_request& request, const key::Key& key, const CompileOptions& options,
-                                     std::string* log);
+                                     std::optional<std::string>* log);
   Result<void> run_compile(const tlc_request& request, const key::Key& key, const CompileOptions& options,
                            tlc_bundle& bundle, tlc_log& log);
   void keep_failure(const key::Key& key, const Error& error);

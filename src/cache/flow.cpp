@@ -342,7 +342,7 @@ std::optional<Error> Cache::kept_failure(const key::Key& key) {
 
 // Compiles and publishes. The artifact is the caller's whether or not it could be stored.
 Result<store::ArtifactRef> Cache::compile(const tlc_request& request, const key::Key& key,
-                                          const CompileOptions& options, std::string* log) {
+                                          const CompileOptions& options, std::optional<std::string>* log) {
   tlc_bundle bundle;
   tlc_log output;
   const std::uint64_t start = port::monotonic_ns();
@@ -374,7 +374,7 @@ Result<store::ArtifactRef> Cache::compile(const tlc_request& request, const key:
 }
 
 Result<store::ArtifactRef> Cache::get_or_compile(const tlc_request& request, const CompileOptions& options,
-                                                 std::string* log) {
+                                                 std::optional<std::string>* log) {
   Result<key::Key> key = make_key(request, options.cancel);
   if (!key) return std::move(key).error();
   const auto complete = [&](const store::Artifact& artifact) {

@@ -253,9 +253,9 @@ tlc_status tlc_cache_get_or_compile(tlc_cache* cache, const tlc_request* request
         return Error{done < 0 ? done : tlc_status{TLC_E_CALLBACK}, said.sys_errno, said.backend_code,
                      said.message[0] != '\0' ? std::string(said.message) : "the compile callback failed"};
       };
-    std::string output;
+    std::optional<std::string> output;  // set when the compiler ran, also when it said nothing
     Result<store::ArtifactRef> made = cache->cache->get_or_compile(*request, core, &output);
-    if (log != nullptr && !output.empty()) (void)give(log, std::move(output));
+    if (log != nullptr && output) (void)give(log, std::move(*output));
     if (!made) return std::move(made).error();
     *artifact = to_public(made->take());
     return tlc_status{TLC_OK};
