@@ -80,7 +80,7 @@ def rows_of(name, values):
                         0.75 * min(threads, values["cores"]))
     elif case == "key":
         allowed = 1.1 * values["blake2b"] + 1000
-        yield most(f"building a key, encoding of {values['bytes']:.0f} bytes", values["ours"], allowed,
+        yield most(f"building a key, source of {values['bytes']:.0f} bytes", values["ours"], allowed,
                    "1.1 x BLAKE2b + 1 us", 1.0)
     elif case == "first_get":
         size = name.split("/")[1]

@@ -78,12 +78,13 @@ std::uint64_t sum_of(const void* data, std::size_t size) {
 
 std::vector<double> interleave(const std::vector<Arm>& arms, int rounds) {
   std::vector<std::vector<double>> times(arms.size());
-  for (int round = -1; round < rounds; ++round)  // the first one warms up
+  for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < arms.size(); ++i) {
+      arms[i].slice();  // so that what the arm before it left in the processor's caches does not count
       const std::uint64_t start = now_ns();
       arms[i].slice();
       const auto took = static_cast<double>(now_ns() - start);
-      if (round >= 0) times[i].push_back(took / static_cast<double>(arms[i].operations));
+      times[i].push_back(took / static_cast<double>(arms[i].operations));
     }
   std::vector<double> medians;
   for (auto& each : times) medians.push_back(median(std::move(each)));

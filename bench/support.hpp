@@ -55,7 +55,8 @@ inline void use(std::uint64_t value) {
   asm volatile("" : : "r"(value) : "memory");
 }
 
-/// Several ways to do the same thing, in turn, a short slice each, `rounds` times; nanoseconds an operation, medians.
+/// Several ways to do the same thing, in turn, a short slice each (the second of two counts), `rounds` times;
+/// nanoseconds an operation, medians.
 struct Arm {
   std::string name;
   std::function<void()> slice;  ///< does `operations` operations
