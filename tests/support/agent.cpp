@@ -20,6 +20,7 @@
 #include <map>
 #include <sstream>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "agent_api.hpp"

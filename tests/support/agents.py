@@ -50,8 +50,8 @@ class Hung(Exception):
 
 
 class Agent:
-    def __init__(self, folder=None, flags=STRICT, limit=0, **popen):
-        self.process = subprocess.Popen([AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **popen)
+    def __init__(self, folder=None, flags=STRICT, limit=0, command=None, **popen):
+        self.process = subprocess.Popen(command or [AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **popen)
         self.rest = b""
         if folder is not None:
             self("open", folder, flags, limit, expect="TLC_OK")

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""kill -9 at every numbered step: the next process sees the old or the new state, works on, and space comes back.
+
+A build with tests stops at the places named TLC_STEP in src (port/step.hpp). Each name has its scenarios here; a step
+without one fails the first test.
+"""
+
+import os
+import re
+import signal
+import time
+
+from agents import HANG_S, MIB, SOURCE, AgentTest, Died, main
+
+LIMIT = 16 * MIB
+KEPT = {f"kept-{i}": 1 for i in range(20)}
+
+
+class Kill(AgentTest):
+    def prepare(self):
+        agent = self.agent(self.store, limit=LIMIT)
+        for name in KEPT:
+            agent("put", name, 1, 3000, expect="TLC_OK")
+        agent("put", "target", 1, 5000, expect="TLC_OK")
+        self.assertEqual(agent.finish(), 0)
+
+    def run_killed(self, step, *commands, before=(), flags=1):
+        """Runs the commands in a process that is killed at the step, which must be reached."""
+        agent = self.agent()
+        agent("open", self.store, flags, LIMIT, expect="TLC_OK")
+        for command in before:
+            agent(*command, expect=("TLC_OK", "TLC_LOCKED"))
+        agent("env", "TLC_TEST_KILL", step)
+        with self.assertRaises(Died, msg=f"{step} was never reached") as died:
+            for command in commands:
+                agent(*command)
+        self.assertEqual(died.exception.args[0], -signal.SIGKILL)
+
+    def after(self, target, kept=None, entries_may_go=False):
+        """What a new process sees: target's version is one of these, and everything else as it was."""
+        start = time.monotonic()
+        agent = self.agent(self.store)
+        print(f"  open after the kill: {(time.monotonic() - start) * 1000:.0f} ms with the start of a process")
+        expected = dict(KEPT if kept is None else kept)
+        if entries_may_go:
+            expected = {name: {version, None} for name, version in expected.items()}
+        self.settle(agent)
+        self.assert_versions(agent, {**expected, "target": target})
+        agent("put", "target", 9, 5000, expect=("TLC_OK", "TLC_EXISTED"))
+        agent("remove", "target", expect="TLC_OK")
+        agent("put", "target", 3, 6000, expect="TLC_OK")
+        agent("put", "another", 1, 4000, expect="TLC_OK")
+        self.assert_versions(agent, {**expected, "target": 3, "another": 1})
+        damaged = agent("verify", 1, expect="TLC_OK").json
+        self.assertEqual(damaged["damaged"], [])
+        # What the killed process left is under the limit like everything else.
+        for i in range(60):
+            agent("put", f"turn-{i}", 1, 400_000, expect="TLC_OK")
+        agent("gc", expect="TLC_OK")
+        self.assert_under_limit(agent, LIMIT)
+        agent("gc", 1, expect="TLC_OK")
+        self.assertLess(agent.disk_bytes(), 3 * MIB, "space of the killed process did not come back")
+        self.assertEqual(agent.finish(), 0)
+
+    def settle(self, agent):
+        """A rebuild goes on behind its users: a few misses carry it to its end."""
+        end = time.monotonic() + HANG_S
+        while agent("describe", expect="TLC_OK").json["index"]["rebuilding"] and time.monotonic() < end:
+            agent("get", "never-put", expect="TLC_MISS")
+
+    def test_every_step_has_a_scenario(self):
+        steps = set()
+        for folder, _, names in os.walk(os.path.join(SOURCE, "src")):
+            for name in names:
+                if name.endswith((".cpp", ".hpp")):
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        steps |= set(re.findall(r'TLC_STEP\("([^"]+)"\)', file.read()))
+        with open(__file__, encoding="utf-8") as file:
+            tested = file.read()
+        self.assertTrue(steps)
+        self.assertEqual([step for step in sorted(steps) if f'"{step}"' not in tested], [])
+
+    def test_put_new(self):
+        for step in ("append.begin", "append.written", "put.appended", "put.before_commit", "put.committed"):
+            with self.subTest(step=step):
+                self.fresh()
+                self.run_killed(step, ("put", "new", 1, 5000))
+                agent = self.agent(self.store)
+                self.assert_versions(agent, {"new": 1 if step == "put.committed" else {None, 1}})
+                agent.finish()
+                self.after(target=1)
+
+    def test_put_own_segment(self):
+        for step in ("append.begin", "append.written", "put.appended"):
+            with self.subTest(step=step):
+                self.fresh()
+                self.run_killed(step, ("put", "new", 1, 1_000_000))
+                self.after(target=1)
+
+    def test_replace(self):
+        for step in ("append.begin", "append.written", "put.appended", "put.before_commit", "put.committed"):
+            with self.subTest(step=step):
+                self.fresh()
+                self.run_killed(step, ("replace", "target", 2, 5000))
+                self.after(target=2 if step == "put.committed" else {1, 2})
+
+    def test_seal(self):
+        self.fresh()
+        self.run_killed("append.sealed", *(("put", f"fill-{i}", 1, 60_000) for i in range(400)))
+        self.after(target=1)
+
+    def test_put_with_a_guard(self):
+        self.fresh()
+        guarded = self.write("guarded", "1")
+        self.run_killed("publish.before_link", ("put", "new", 1, 5000, guarded))
+        self.after(target=1)
+
+    def test_compile(self):
+        self.fresh()
+        self.run_killed("begin.locked", ("compile", "new", self.path("notes"), "plain", 0))
+        agent = self.agent(self.store)
+        self.assertEqual(agent("compile", "new", self.path("notes"), "plain", 0).version, 1)
+        agent.finish()
+        self.after(target=1)
+
+    def test_evict(self):
+        for step in ("evict.batch", "evict.before_unlink", "evict.unlinked"):
+            with self.subTest(step=step):
+                self.fresh()
+                self.run_killed(step, ("gc", 1))
+                self.after(target={1, None}, entries_may_go=True)
+
+    def test_clear(self):
+        for step in ("clear.config", "clear.batch", "evict.before_unlink", "evict.unlinked"):
+            with self.subTest(step=step):
+                self.fresh()
+                self.run_killed(step, ("clear", "test"))
+                self.after(target={1, None}, entries_may_go=True)
+
+    def test_rebuild(self):
+        for nth in ("", ":2", ":3"):
+            with self.subTest(nth=nth):
+                self.fresh()
+                agent = self.agent(self.store)
+                for i in range(700):
+                    agent("put", f"many-{i}", 1, 200, expect="TLC_OK")
+                agent.finish()
+                self.destroy_index()
+                agent = self.agent()
+                agent("env", "TLC_TEST_KILL", "rebuild.batch" + nth)
+                with self.assertRaises(Died) as died:
+                    agent("open", self.store, 1, LIMIT)
+                    for i in range(1000):
+                        agent("put", f"again-{i}", 1, 200)
+                self.assertEqual(died.exception.args[0], -signal.SIGKILL)
+                self.after(target=1, kept={**KEPT, **{f"many-{i}": 1 for i in range(0, 700, 7)}})
+
+    def test_folder(self):
+        for step in ("folder.member", "folder.member:2", "folder.written"):
+            with self.subTest(step=step):
+                self.fresh()
+                self.run_killed(step, ("folder", "target"), before=[("hold", "target")])
+                agent = self.agent(self.store)
+                agent("hold", "target", expect="TLC_OK")
+                path = agent("folder", "target", expect="TLC_OK")["path"]
+                self.assertEqual(sorted(os.listdir(path)), ["a", "b"])
+                self.assertEqual(os.path.getsize(os.path.join(path, "a")), 5000)
+                agent.finish()
+                self.after(target=1)
+
+    def test_first_open(self):
+        for step in ("open.config", "open.control"):
+            with self.subTest(step=step):
+                self.fresh(prepare=False)
+                agent = self.agent()
+                agent("env", "TLC_TEST_KILL", step)
+                with self.assertRaises(Died):
+                    agent("open", self.store, 1, LIMIT)
+                self.after(target=None, kept={})
+
+    def fresh(self, prepare=True):
+        self.store = self.path(f"store-{len(self.agents)}")
+        if prepare:
+            self.prepare()
+
+    def destroy_index(self):
+        folder = self.format_folder()
+        for name in os.listdir(folder):
+            if name.startswith("index-"):
+                with open(os.path.join(folder, name, "data.mdb"), "r+b") as file:
+                    file.write(b"\xff" * 8192)
+
+
+if __name__ == "__main__":
+    main()
