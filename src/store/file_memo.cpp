@@ -80,23 +80,19 @@ FileMemo::Key FileMemo::key_of(const struct stat& st, FileFact fact) {
 }
 
 bool FileMemo::recall(const Key& key, trust::Digest& digest) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = known_.find(key);
-    if (found != known_.end()) {
-      digest = found->second;
-      return true;
-    }
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(key);
+  if (found != known_.end()) {
+    digest = found->second;
+    return true;
   }
-  const port::Mapping& file = mapping();
-  if (!file) return false;
+  if (!mapping_) return false;
   const std::size_t first = KeyHash{}(key);
   for (std::size_t i = 0; i < kTries; ++i) {
     Place place;
-    std::memcpy(&place, file.data() + (first + i) % kPlaces * sizeof place, sizeof place);
+    std::memcpy(&place, mapping_.data() + (first + i) % kPlaces * sizeof place, sizeof place);
     if (!(place.key == key) || place.check != trust::xxh3_64(&place, offsetof(Place, check))) continue;
     digest = place.digest;
-    const std::lock_guard lock(mutex_);
     known_.emplace(key, digest);
     return true;
   }
@@ -107,20 +103,16 @@ bool FileMemo::recall(const Key& key, trust::Digest& digest) {
 void FileMemo::note(const Key& key, const trust::Digest& digest) {
   const std::uint64_t now = port::wall_ns();
   if (std::max(key.mtime_ns, key.ctime_ns) + kYoungNs > now) return;
-  {
-    const std::lock_guard lock(mutex_);
-    known_.insert_or_assign(key, digest);
-  }
-  if (!writable_) return;
-  const port::Mapping& file = mapping();
-  if (!file) return;
+  const std::lock_guard lock(mutex_);
+  known_.insert_or_assign(key, digest);
+  if (!mapping_ || !writable_) return;
   const std::size_t first = KeyHash{}(key);
   std::size_t best = first % kPlaces;
   std::uint64_t oldest = UINT64_MAX;
   for (std::size_t i = 0; i < kTries; ++i) {
     Place place;
     const std::size_t at = (first + i) % kPlaces;
-    std::memcpy(&place, file.data() + at * sizeof place, sizeof place);
+    std::memcpy(&place, mapping_.data() + at * sizeof place, sizeof place);
     const bool free = place.key.what == 0 || place.check != trust::xxh3_64(&place, offsetof(Place, check));
     const std::uint64_t noted = free ? 0 : place.noted_ns;
     if (noted < oldest) {
@@ -130,7 +122,7 @@ void FileMemo::note(const Key& key, const trust::Digest& digest) {
   }
   Place place{key, now, digest, {}, 0};
   place.check = trust::xxh3_64(&place, offsetof(Place, check));
-  std::memcpy(file.data() + best * sizeof place, &place, sizeof place);
+  std::memcpy(mapping_.data() + best * sizeof place, &place, sizeof place);
 }
 
 Result<trust::Digest> FileMemo::digest_of(const char* path, FileFact fact) {

@@ -8,8 +8,9 @@
 //    88  32  0
 //   120   8  XXH3-64 of the 120 bytes before it
 //
-// Written and read without a lock: a place that two writers tore, or that is damaged, fails its checksum and is free. A
-// file whose stamps are younger than two seconds is not noted: it could change again within a tick of its file system.
+// Shared between processes without a lock: a place that two writers tore, or that is damaged, fails its checksum and is
+// free. A file whose stamps are younger than two seconds is not noted: it could change again within a tick of its file
+// system.
 #pragma once
 
 #include <sys/stat.h>
