@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -44,7 +45,9 @@ void TempDir::remove() noexcept {
 
 TempDir TempDir::create(int& error) {
   const char* chosen = ::secure_getenv("TMPDIR");
-  std::string path = is_folder(chosen) ? chosen : "/tmp";
+  // A linker's list of what it read does not quote spaces: a folder with one would make names of it that are no files.
+  const bool plain = is_folder(chosen) && std::strpbrk(chosen, " \t\n") == nullptr;
+  std::string path = plain ? chosen : "/tmp";
   path += "/tlcache-XXXXXX";
   TempDir made;
   if (::mkdtemp(path.data()) == nullptr) {

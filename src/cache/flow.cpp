@@ -125,7 +125,9 @@ Published Cache::publish_content(const store::RecordContent& content, const Publ
     return keep_in_memory(content, std::move(published));
   }
   store::PutResult put = store->put(content, {mode.replace, mode.expected});
-  if (put.status == store::kReplaced && reopen(under) && local().store() != nullptr)
+  // A folder that was removed shows as one or the other, by what is touched first.
+  const bool gone = put.status == store::kReplaced || (put.status == TLC_NOT_STORED && store->replaced());
+  if (gone && reopen(under) && local().store() != nullptr)
     put = local().store()->put(content, {mode.replace, mode.expected});
   published.status = put.status == store::kReplaced ? tlc_status{TLC_NOT_STORED} : put.status;
   published.reason = std::move(put.reason);

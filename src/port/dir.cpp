@@ -159,6 +159,17 @@ Result<void> make_dirs(const std::string& path, mode_t mode) {
   return {};
 }
 
+Result<void> make_dir_at(int dirfd, const char* name, bool must_be_new) {
+  if (::mkdirat(dirfd, name, 0700) == 0) {
+    struct stat st {};
+    if (::fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || (st.st_mode & 0700) == 0700) return {};
+    if (::fchmodat(dirfd, name, 0700, 0) == 0) return {};  // the umask took a right from us
+  } else if (errno == EEXIST && !must_be_new) {
+    return {};
+  }
+  return io_error(errno, std::string("cannot make the folder ") + name);
+}
+
 Result<void> remove_tree_at(int dirfd, const char* name) {
   return remove_at_depth(dirfd, name, 0);
 }

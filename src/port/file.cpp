@@ -53,6 +53,9 @@ Result<void> fill_file(int fd, const std::string& name, std::string_view bytes, 
 Result<Fd> open_at(int dirfd, const char* path, int flags, mode_t mode) {
   const int fd = retry([&] { return ::openat(dirfd, path, flags | O_CLOEXEC, mode); });
   if (fd < 0) return io_error(errno, std::string("cannot open ") + path);
+  struct stat st {};
+  if ((flags & O_CREAT) != 0 && ::fstat(fd, &st) == 0 && (st.st_mode & mode & 0600) != (mode & 0600))
+    (void)::fchmod(fd, (st.st_mode & 0777) | (mode & 0600));  // a umask such as 0777
   return Fd(fd);
 }
 

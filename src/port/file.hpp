@@ -20,7 +20,8 @@
 
 namespace tlc::port {
 
-/// openat with O_CLOEXEC added to `flags`.
+/// openat with O_CLOEXEC added to `flags`. A file that O_CREAT makes can be read and written by its owner if `mode`
+/// says so, whatever the umask.
 [[nodiscard]] Result<Fd> open_at(int dirfd, const char* path, int flags, mode_t mode = 0);
 
 /// Reads `len` bytes at `off`. The count is smaller only where the file ends.
@@ -47,6 +48,9 @@ namespace tlc::port {
 
 /// mkdir -p. Folders made here get exactly `mode`; those that were there keep theirs.
 [[nodiscard]] Result<void> make_dirs(const std::string& path, mode_t mode);
+
+/// A folder of mode 0700, whatever the umask. That it is there is success, unless it must be new.
+[[nodiscard]] Result<void> make_dir_at(int dirfd, const char* name, bool must_be_new = false);
 
 /// rm -rf below `dirfd`: symlinks are removed, never followed; folders without write permission are
 /// made writable first. That `name` is not there is success.

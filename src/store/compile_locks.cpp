@@ -26,8 +26,7 @@ Result<int> CompileLocks::file_for(const trust::Digest& key) {
   const std::size_t number = key.bytes[31] % kFiles;
   const std::lock_guard lock(mutex_);
   if (files_[number]) return files_[number].get();
-  if (::mkdirat(dir_, "compile", 0700) != 0 && errno != EEXIST)
-    return io_error(errno, "cannot make the folder compile");
+  if (Result<void> made = port::make_dir_at(dir_, "compile"); !made) return std::move(made).error();
   const std::string name = std::string("compile/") + "0123456789abcdef"[number];
   Result<port::Fd> file = port::open_at(dir_, name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!file) return std::move(file).error();

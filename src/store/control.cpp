@@ -75,17 +75,19 @@ Result<Control> Control::open(int format_dir, bool writable) {
   return map(std::move(*file), writable);
 }
 
-Result<Control> Control::create(int format_dir, const trust::MacKey& id) {
+Result<Control> Control::create(int format_dir, const Start& start) {
   std::string bytes(file_size_for(kSlotStep), '\0');
   auto* header = reinterpret_cast<ControlHeader*>(bytes.data());
   header->magic = kControlMagic;
   header->version = kFormatVersion;
-  std::copy(id.bytes.begin(), id.bytes.end(), header->id);
+  std::copy(start.id.bytes.begin(), start.id.bytes.end(), header->id);
   header->check = static_check(*header);
   header->slots.store(kSlotStep);
-  header->index_generation.store(1);
+  header->index_generation.store(start.generation);
   header->next_segment.store(1);
-  header->limit_check.store(mix_limits(0, 0));
+  header->limit.store(start.limit);
+  header->segment_size.store(start.segment_size);
+  header->limit_check.store(mix_limits(start.limit, start.segment_size));
   if (Result<void> done = port::write_file_atomic_at(format_dir, kFileName, bytes, 0600, false); !done)
     return std::move(done).error();
   return open(format_dir, true);

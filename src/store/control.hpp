@@ -86,7 +86,13 @@ class Control {
   /// Maps an existing file. TLC_E_CORRUPT if it is not one of ours or was cut; TLC_E_IO with ENOENT if there is none.
   static Result<Control> open(int format_dir, bool writable);
   /// Makes the file anew (write lock held), with this id, and maps it.
-  static Result<Control> create(int format_dir, const trust::MacKey& id);
+  /// Whole from its first moment: whoever finds the file finds its limits and the index's generation in it.
+  struct Start {
+    trust::MacKey id;
+    std::uint64_t generation = 1;
+    std::uint64_t limit = 0, segment_size = 0;
+  };
+  static Result<Control> create(int format_dir, const Start& start);
 
   [[nodiscard]] ControlHeader* header() const { return reinterpret_cast<ControlHeader*>(mapping_.data()); }
   [[nodiscard]] bool writable() const { return writable_; }

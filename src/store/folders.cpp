@@ -74,7 +74,7 @@ Result<void> write_member(int dir, const MemberView& member) {
 }
 
 Result<void> write_folder(int files_dir, const std::string& name, const Artifact& artifact) {
-  if (::mkdirat(files_dir, name.c_str(), 0700) != 0) return io_error(errno, "cannot make the folder " + name);
+  if (Result<void> made = port::make_dir_at(files_dir, name.c_str(), true); !made) return made;
   Result<port::Fd> dir = port::open_at(files_dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!dir) return std::move(dir).error();
   for (const MemberView& member : artifact.members()) {

@@ -109,7 +109,7 @@ std::uint64_t Index::used_bytes() {
 
 Result<void> Index::open_writer(std::uint64_t generation) {
   const std::string name = folder_of(generation);
-  if (::mkdirat(dir_, name.c_str(), 0700) != 0 && errno != EEXIST) return io_error(errno, "cannot make " + name);
+  if (Result<void> made = port::make_dir_at(dir_, name.c_str()); !made) return made;
   Result<port::Fd> folder = open_folder(dir_, name);
   if (!folder) return std::move(folder).error();
   ControlHeader* header = control_.header();
@@ -179,6 +179,7 @@ Result<std::string> Index::validate_now(bool repair) {
   const std::uint64_t generation = control_.header()->index_generation.load();
   Result<port::Fd> folder = open_folder(dir_, folder_of(generation));
   std::string fault;
+  const bool used = control_.header()->index.txnid.load() != 0;  // else there may be no file yet
   if (folder) {
     Result<port::Fd> file = port::open_at(folder->get(), kDataFileName, O_RDONLY | O_NOFOLLOW);
     if (file) {
@@ -187,10 +188,10 @@ Result<std::string> Index::validate_now(bool repair) {
         fault = report.error().message;
       else if (!report->valid)
         fault = report->error + std::string(" on page ") + std::to_string(report->error_page);
-    } else if (file.error().sys_errno != ENOENT) {
+    } else if (used || file.error().sys_errno != ENOENT) {
       fault = file.error().message;
     }
-  } else if (folder.error().sys_errno != ENOENT) {
+  } else if (used || folder.error().sys_errno != ENOENT) {
     fault = folder.error().message;
   }
   if (!fault.empty() && repair)

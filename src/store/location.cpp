@@ -38,6 +38,7 @@ Result<port::Fd> open_folder(const std::string& path, bool read_only) {
   if (!read_only)
     if (Result<void> made = port::make_dirs(path, 0700); !made) {
       Error error = std::move(made).error();
+      if (error.status == TLC_E_EXISTS) error.status = TLC_E_IO;  // a file is in the way
       error.message += kAdvice;
       return error;
     }

@@ -17,6 +17,11 @@ bool known_kind(std::uint8_t kind) {
          kind == static_cast<std::uint8_t>(Kind::failure);
 }
 
+/// What leads to an artifact is not a hit of its namespace: the artifact is.
+std::string_view counted_as(const Artifact& artifact) {
+  return artifact.kind() == Kind::artifact ? artifact.meta().name_space : std::string_view("tlc.links");
+}
+
 bool agrees(const RecordHeader& header, const trust::Digest& key, const IndexRecord& record) {
   return header.key == key && header.sequence == record.sequence && header.record_length == record.length &&
          header.hash_lo == record.hash_lo && header.hash_hi == record.hash_hi && header.kind == record.kind;
@@ -88,11 +93,12 @@ Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexReco
       std::make_unique<Artifact>(header, std::move(*meta), body, std::move(copy), Tier::store, segment);
   made->slot = record.slot;
   made->home = weak_from_this();
+  const std::string_view counted = counted_as(*made);
   {
     const std::lock_guard lock(tally_mutex_);
-    made->counter = tally_for(made->meta().name_space);
+    made->counter = tally_for(counted);
   }
-  count(made->meta().name_space, Counter::saved_us, header.compile_us);
+  count(counted, Counter::saved_us, header.compile_us);
   return ArtifactRef(table_->insert(std::move(made), change));
 }
 
@@ -125,7 +131,7 @@ Found Store::get(const trust::Digest& key) {
     Result<ArtifactRef> loaded = load_record(key, record, change);
     if (loaded) {
       touch(**loaded);
-      count((*loaded)->meta().name_space, Counter::hits);
+      count(counted_as(**loaded), Counter::hits);
       limit_mappings();
       return {Outcome::hit, std::move(*loaded), {}, 0};
     }

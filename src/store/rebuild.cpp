@@ -45,29 +45,31 @@ Result<void> Store::index_batch(std::span<const RecordHeader> batch, const Confi
   });
 }
 
-// True if the whole segment was done.
+// True if the whole segment was done, false if the time was up before.
 Result<bool> Store::index_segment(std::uint64_t id, std::uint64_t until_ns) {
   Result<std::shared_ptr<Segment>> segment = Segment::open(segments_dir_.get(), id);
   if (!segment) return true;  // evicted, or of no use
   const Config config = current_config();
   std::vector<RecordHeader> batch;
   Result<void> done;
-  bool in_time = true;
+  bool whole = true;
   const auto flush = [&] {
     done = index_batch(batch, config);
     if (done && !batch.empty()) rebuild_offset_ = batch.back().offset + batch.back().record_length;
     batch.clear();
     TLC_STEP("rebuild.batch");
-    in_time = port::monotonic_ns() < until_ns;
-    return done.ok() && in_time;
+    return done.ok();
   };
   (*segment)->for_each(rebuild_id_ == id ? rebuild_offset_ : 0, id_, [&](const RecordHeader& header) {
     batch.push_back(header);
-    return batch.size() < kBatch || flush();
+    if (batch.size() < kBatch) return true;
+    if (!flush()) return false;
+    whole = port::monotonic_ns() < until_ns;
+    return whole;
   });
-  if (done && in_time && !batch.empty()) flush();
+  if (done && !batch.empty()) flush();
   if (!done) return std::move(done).error();
-  return in_time || batch.empty();
+  return whole;
 }
 
 Result<void> Store::forget_tombstones() {

@@ -172,12 +172,9 @@ Result<std::pair<Control, Config>> Store::mend(int dir, const StoreOptions& opti
   TLC_STEP("open.config");
   if (control && control->id().bytes == config->id.bytes)
     return std::pair<Control, Config>(std::move(*control), std::move(*config));
-  const std::uint64_t generation = retire_indexes(dir);
-  Result<Control> made = Control::create(dir, config->id);
+  Result<Control> made = Control::create(dir, {config->id, retire_indexes(dir), config->limit, config->segment_size});
   if (!made) return std::move(made).error();
   TLC_STEP("open.control");
-  made->header()->index_generation.store(generation);
-  made->set_limits(config->limit, config->segment_size);
   return std::pair<Control, Config>(std::move(*made), std::move(*config));
 }
 
@@ -187,8 +184,7 @@ Result<std::shared_ptr<Store>> Store::open_new(const StoreOptions& options, cons
   Result<std::unique_ptr<WriteLock>> maintenance_lock = WriteLock::open(dir.get(), "maintenance.lock");
   if (!maintenance_lock) return std::move(maintenance_lock).error();
   for (const char* name : {"segments", "files"})
-    if (::mkdirat(dir.get(), name, 0700) != 0 && errno != EEXIST)
-      return io_error(errno, "cannot make the folder " + path + "/" + name);
+    if (Result<void> made = port::make_dir_at(dir.get(), name); !made) return std::move(made).error();
   Result<port::Fd> segments = port::open_at(dir.get(), "segments", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!segments) return std::move(segments).error();
 

@@ -20,7 +20,7 @@ LIBRARY = os.environ.get("TLC_TEST_LIBRARY", "")
 SHIM = os.environ.get("TLC_TEST_SHIM", "")
 SOURCE = os.environ.get("TLC_TEST_SOURCE", "")
 STRICT, READ_ONLY, DURABLE, VERIFY_STRICT, MEMORY = 1, 2, 4, 8, 32
-HANG_S = 60  # no single command takes this long, however slow the machine is
+HANG_S = float(os.environ.get("TLC_TEST_HANG_S", "60"))  # no single command takes this long, however slow the machine is
 MIB = 1 << 20
 
 

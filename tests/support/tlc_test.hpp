@@ -15,6 +15,8 @@ extern "C" {
 #include <cmocka.h>
 }
 #undef fail  // the host's table has a member of that name
+#undef fail_msg
+#define fail_msg(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
 
 #define assert_u64(actual, expected) \
   assert_true_msg((actual) == (expected), "%llu != %llu", (unsigned long long)(actual), (unsigned long long)(expected))

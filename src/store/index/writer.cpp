@@ -174,6 +174,11 @@ Result<void> IndexWriter::State::create(int dirfd) const {
   if (unlinkat(dirfd, kNewFileName, 0) != 0 && errno != ENOENT) {
     return io_error(errno, "cannot remove " + new_path);
   }
+  // Made here, since liblmdb opens it twice, which a umask such as 0777 would forbid; it takes an empty file for a new
+  // one.
+  if (auto made = port::open_at(dirfd, kNewFileName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600); !made.ok()) {
+    return std::move(made).error();
+  }
   auto created = open_environment(new_path, map_size);  // writes the two metas
   if (!created.ok()) return std::move(created).error();
   created->reset();

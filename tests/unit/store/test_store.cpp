@@ -94,7 +94,7 @@ void test_limit_holds(void**) {
     if (i % 50 == 0) assert_true(store->stats().disk_bytes <= (std::uint64_t{16} << 20) * 9 / 8 + (1 << 20));
   }
   assert_true(store.has(400, 400000));
-  assert_false(store.has(1, 400000));  // the oldest went
+  assert_false(store.has(2, 400000));  // the oldest went; the first is served on, since it is held here
   assert_memory_equal(pinned->members()[0].data.data(), test::bytes_of(1, 400000).data(), 400000);
   assert_int_equal(static_cast<int>(store->removal_of(key_of(1))->reason), static_cast<int>(RemovalReason::evicted));
   assert_true(store->stats().unlinked > 0);
