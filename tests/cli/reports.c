@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <tlcache/backend.h>
 
@@ -58,6 +59,13 @@ tlc_status tlc_cache_explain(tlc_cache* cache, const tlc_key* key, tlc_blob** js
 
 tlc_status tlc_cache_verify(tlc_cache* cache, uint32_t flags, tlc_progress_fn progress, void* user_data,
                             tlc_blob** json, tlc_error* error) {
+  const char* slow = getenv("TLC_TEST_SLOW_VERIFY"); /* tenths of a second */
+  const uint64_t steps = slow != NULL ? strtoull(slow, NULL, 10) : 0;
+  for (uint64_t step = 0; step < steps; ++step) {
+    const struct timespec tenth = {0, 100 * 1000 * 1000};
+    if (progress(step, steps, user_data) != 0) return TLC_E_CANCELLED;
+    nanosleep(&tenth, NULL);
+  }
   if (from_file("TLC_TEST_REPORT_VERIFY", json)) return TLC_OK;
   NEXT(verify_fn, "tlc_cache_verify");
   return next.function(cache, flags, progress, user_data, json, error);

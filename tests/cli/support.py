@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the command share: a store of their own, and the command run in it."""
 
+import fcntl
 import json
 import os
+import pty
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 TOOL = os.environ.get("TLCACHE_TOOL") or shutil.which("tlcache")
@@ -52,6 +56,24 @@ class CliTest(unittest.TestCase):
         out, err = done.stdout.decode(), done.stderr.decode(errors="replace")
         self.assertEqual(done.returncode, expect, f"tlcache {' '.join(arguments)}\n{out}\n{err}")
         return out, err
+
+    def run_on_terminal(self, *arguments, environment=None):
+        """Runs the command with a terminal of 60 columns as output; returns what it shows."""
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        process = subprocess.Popen([TOOL, *arguments], stdin=follower, stdout=follower, stderr=follower, cwd=self.folder,
+                                   env={**self.environment, "TERM": "xterm", **(environment or {})})
+        os.close(follower)
+        shown = b""
+        try:
+            while chunk := os.read(leader, 65536):
+                shown += chunk
+        except OSError:  # the other end is closed
+            pass
+        finally:
+            os.close(leader)
+        process.wait(timeout=60)
+        return shown
 
     def run_json(self, *arguments, expect=OK, **more):
         out, _ = self.run_tool(*arguments, "--json", expect=expect, **more)

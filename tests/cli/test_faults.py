@@ -44,7 +44,8 @@ class Stores(CliTest):
         inside_file = self.write("plain", "x") + "/store"
         for arguments in (["ls"], ["stats"], ["verify"], ["clear", "--all"], ["get", "abcd"], ["config"]):
             with self.subTest(arguments):
-                self.assert_error(*arguments, "--dir", inside_file, code=FAILED, says=inside_file)
+                self.assert_error(*arguments, "--dir", inside_file, code=FAILED,
+                                  says=["cannot open the store", self.path("plain")])
         facts = self.run_json("doctor", "--dir", inside_file, expect=NEGATIVE)
         self.assertEqual(facts["state"], "memory")
         self.assertTrue(facts["reason"])

@@ -4,10 +4,12 @@ and reports with members missing or of another type, which must not make the com
 
 import json
 import re
+import signal
+import subprocess
 import sys
 import time
 
-from support import NEGATIVE, OK, PRELOAD, CliTest, main
+from support import NEGATIVE, OK, PRELOAD, TOOL, CliTest, main
 
 if not PRELOAD:
     print("skipped: needs the shared library, built without sanitizers")
@@ -124,6 +126,21 @@ class Reports(CliTest):
                                                                f"TLC_TEST_REPORT_{name}": path})
                         self.assertIn(done.returncode, (0, 1, 3), done.stderr)
                         self.assertFalse(re.search(rb"\x1b", done.stdout))
+
+    def test_long_work_shows_a_bar_on_a_terminal_only(self):
+        slow = {"LD_PRELOAD": PRELOAD, "TLC_TEST_SLOW_VERIFY": "16"}
+        self.assertEqual(self.run_tool("verify", environment=slow)[1], "")
+        self.assertRegex(self.run_on_terminal("verify", environment=slow), rb"verify \[=+ +\] +\d+ %")
+        quick = {"LD_PRELOAD": PRELOAD, "TLC_TEST_SLOW_VERIFY": "3"}
+        self.assertNotIn(b"[=", self.run_on_terminal("verify", environment=quick))
+
+    def test_long_work_can_be_interrupted(self):
+        environment = {**self.environment, "LD_PRELOAD": PRELOAD, "TLC_TEST_SLOW_VERIFY": "300"}
+        process = subprocess.Popen([TOOL, "verify"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=20), (b"", b"tlcache: interrupted\n"))
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
 
     def test_a_report_that_is_no_json(self):
         for name, command in (("STATS", "stats"), ("VERIFY", "verify"), ("DESCRIBE", "doctor")):

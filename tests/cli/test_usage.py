@@ -102,6 +102,24 @@ class GlobalOptions(CliTest):
         self.assert_error("backends", "--plugin", "/no/such/plugin.so", code=3, says="/no/such/plugin.so")
 
 
+class Terminals(CliTest):
+    def test_colour_on_a_terminal_unless_refused(self):
+        self.put()
+        self.assertIn(b"\x1b[1mDIGEST", self.run_on_terminal("ls"))
+        self.assertNotIn(b"\x1b", self.run_on_terminal("ls", environment={"NO_COLOR": "1"}))
+        self.assertNotIn(b"\x1b", self.run_on_terminal("ls", environment={"TERM": "dumb"}))
+
+    def test_long_labels_are_cut_to_the_width(self):
+        self.put(more=["--label", "an extraordinarily long label " * 5])
+        lines = self.run_on_terminal("ls", environment={"NO_COLOR": "1"}).decode().splitlines()
+        self.assertTrue(all(len(line) <= 80 for line in lines), lines)
+        self.assertIn("…", lines[1])
+
+    def test_binary_does_not_go_to_a_terminal(self):
+        digest = self.put(bytes(range(32)))
+        self.assertIn(b"would garble the terminal", self.run_on_terminal("get", digest))
+
+
 class Versions(CliTest):
     def test_version(self):
         short, _ = self.run_tool("--version")
