@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/registry.hpp"
@@ -25,6 +26,7 @@
 #include "port/clock.hpp"
 #include "port/fork.hpp"
 #include "port/result.hpp"
+#include "store/format.hpp"
 #include "store/store.hpp"
 
 namespace tlc::cache {
@@ -139,6 +141,14 @@ class Cache : public std::enable_shared_from_this<Cache> {
   /// After the store's files were replaced: opens what is there now. False if somebody else did, or it could not be
   /// done.
   bool reopen(Local& old);
+  /// What fn answers for the store, once more if the store's files turn out to be replaced. There is a store.
+  template <typename Fn>
+  auto with_store(const Fn& fn) -> decltype(fn(std::declval<store::Store&>())) {
+    Local& under = local();
+    auto done = fn(*under.store());
+    if (done || done.error().status != store::kReplaced || !reopen(under) || local().store() == nullptr) return done;
+    return fn(*local().store());
+  }
   void load_plugins();
   void note_not_stored(const std::string& reason);
 

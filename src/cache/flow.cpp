@@ -193,16 +193,17 @@ Result<Published> Cache::amend(const key::Key& key, const store::Artifact& seen,
 Result<tlc_status> Cache::remove(const key::Key& key) {
   Local& under = local();
   under.memory().drop(key.digest());
-  store::Store* store = under.store();
-  if (store == nullptr) return tlc_status{TLC_OK};
-  // A link's artifact goes too: it was this request's.
-  Look found = look(key.digest());
-  if (found.outcome == store::Outcome::hit && found.artifact->kind() == store::Kind::link) {
-    Look target = follow(*found.artifact);
-    if (target.outcome == store::Outcome::hit)
-      (void)store->remove(target.artifact->key(), target.artifact->header().sequence, store::RemovalReason::removed);
-  }
-  return store->remove(key.digest(), 0, store::RemovalReason::removed);
+  if (under.store() == nullptr) return tlc_status{TLC_OK};
+  return with_store([&](store::Store& store) {
+    // A link's artifact goes too: it was this request's.
+    Look found = look_in_store(store, key.digest());
+    if (found.outcome == store::Outcome::hit && found.artifact->kind() == store::Kind::link) {
+      Look target = follow(*found.artifact);
+      if (target.outcome == store::Outcome::hit)
+        (void)store.remove(target.artifact->key(), target.artifact->header().sequence, store::RemovalReason::removed);
+    }
+    return store.remove(key.digest(), 0, store::RemovalReason::removed);
+  });
 }
 
 Result<tlc_status> Cache::invalidate(const store::Artifact& artifact) {
@@ -212,7 +213,9 @@ Result<tlc_status> Cache::invalidate(const store::Artifact& artifact) {
     return tlc_status{TLC_OK};
   }
   if (under.store() == nullptr) return tlc_status{TLC_MISS};
-  return under.store()->remove(artifact.key(), artifact.header().sequence, store::RemovalReason::invalidated);
+  return with_store([&](store::Store& store) {
+    return store.remove(artifact.key(), artifact.header().sequence, store::RemovalReason::invalidated);
+  });
 }
 
 Result<std::uint64_t> Cache::clear(const std::string& name_space) {
@@ -221,7 +224,7 @@ Result<std::uint64_t> Cache::clear(const std::string& name_space) {
       [&](const store::Artifact& artifact) { return name_space.empty() || artifact.meta().name_space == name_space; },
       false);
   if (under.store() == nullptr) return std::uint64_t{0};
-  return under.store()->clear(name_space);
+  return with_store([&](store::Store& store) { return store.clear(name_space); });
 }
 
 // ---- one compile for many

@@ -161,9 +161,9 @@ std::string Cache::backends() {
 }
 
 Result<std::string> Cache::verify(bool repair, const store::Progress& progress) {
-  store::Store* store = local().store();
-  if (store == nullptr) return make_error(TLC_E_UNSUPPORTED, "there is no store to verify: " + local().reason());
-  Result<store::VerifyReport> report = store->verify(repair, progress);
+  if (local().store() == nullptr)
+    return make_error(TLC_E_UNSUPPORTED, "there is no store to verify: " + local().reason());
+  Result<store::VerifyReport> report = with_store([&](store::Store& store) { return store.verify(repair, progress); });
   if (!report) return std::move(report).error();
   Json damaged = Json::array();
   for (const store::Damage& one : report->damaged)
@@ -182,11 +182,11 @@ Result<std::string> Cache::verify(bool repair, const store::Progress& progress) 
 }
 
 Result<std::string> Cache::collect(std::uint64_t max_bytes, const store::Progress& progress) {
-  store::Store* store = local().store();
-  if (store == nullptr) return make_error(TLC_E_UNSUPPORTED, "there is no store to collect: " + local().reason());
-  Result<store::GcReport> report = store->collect(max_bytes, progress);
+  if (local().store() == nullptr)
+    return make_error(TLC_E_UNSUPPORTED, "there is no store to collect: " + local().reason());
+  Result<store::GcReport> report = with_store([&](store::Store& store) { return store.collect(max_bytes, progress); });
   if (!report) return std::move(report).error();
-  const store::StoreStats stats = store->stats();
+  const store::StoreStats stats = local().store()->stats();
   return dump({{"freed_bytes", report->freed_bytes},
                {"evicted_entries", report->evicted_entries},
                {"removed_files", report->removed_files},
@@ -208,12 +208,12 @@ Result<std::vector<trust::Digest>> Cache::keys_with(std::string_view hex_prefix)
 }
 
 Result<void> Cache::configure(std::string_view name, std::string_view text) {
-  store::Store* store = local().store();
-  if (store == nullptr) return make_error(TLC_E_UNSUPPORTED, "there is no store to configure: " + local().reason());
+  if (local().store() == nullptr)
+    return make_error(TLC_E_UNSUPPORTED, "there is no store to configure: " + local().reason());
   if (name != "limit") return make_error(TLC_E_INVALID, "unknown property " + std::string(name) + "; there is: limit");
   const auto size = parse_size(text);
   if (!size) return make_error(TLC_E_INVALID, "no size such as 10G: " + std::string(text));
-  return store->set_limit(*size);
+  return with_store([&](store::Store& store) { return store.set_limit(*size); });
 }
 
 }  // namespace tlc::cache

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "key/reader.hpp"
+#include "store/format.hpp"
 
 namespace tlc::cache {
 namespace {
@@ -36,6 +37,11 @@ Result<void> check_member(const tlc_member* out) {
 }  // namespace
 
 tlc_status fill_error(tlc_error* error, const Error& from) {
+  if (from.status == store::kReplaced) {  // it could not be opened anew; the number is the core's own
+    Error busy = from;
+    busy.status = TLC_E_BUSY;
+    return fill_error(error, busy);
+  }
   if (error == nullptr || error->struct_size < TLC_SIZEOF(tlc_error, message)) return from.status;
   error->code = from.status;
   error->sys_errno = from.sys_errno;

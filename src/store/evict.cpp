@@ -184,6 +184,7 @@ Result<GcReport> Store::free_cleared() {
 Result<GcReport> Store::collect(std::uint64_t max_bytes, const Progress& progress) {
   if (read_only()) return make_error(TLC_NOT_STORED, "the store is read-only");
   Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::after_ms(10 * kWaitMs));
+  if (!held && held.error().status == kReplaced) return std::move(held).error();
   if (!held) return make_error(TLC_E_BUSY, "another process is evicting or rebuilding; try again later");
   GcReport leftovers;
   remove_leftovers(leftovers);

@@ -65,6 +65,7 @@ Store::Seen Store::look(const trust::Digest& key) {
 
 PutResult Store::put(const RecordContent& content, PutMode mode) {
   if (read_only()) return outcome(TLC_NOT_STORED, "the store is read-only");
+  if (replaced()) return outcome(kReplaced, "the store's folder was removed or replaced");
   const Seen seen = look(content.key);
   if (!mode.replace && seen.present) return outcome(TLC_EXISTED, "the key is already stored");
   Result<RecordImage> image = RecordImage::make(content, control_.next_sequence(), port::wall_ns(), user_key());
