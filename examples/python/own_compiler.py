@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A compiler of one's own behind the cache: here Python's, which makes code objects.
 
-Four processes want the same thing at once; one of them compiles.
+Four processes want the same thing at once; one of them compiles. The store is a new one whatever
+TLC_DIR says, so that what is counted is this run's.
 
     python own_compiler.py
 """
@@ -30,7 +31,7 @@ def compile_source(request: tlcache.Request, key: tlcache.Key) -> tlcache.Bundle
 
 def work(folder: str) -> None:
     """One process: gets or compiles, and runs what it got."""
-    with tlcache.Cache(folder) as cache:
+    with tlcache.Cache(folder, use_environment=False) as cache:
         request = tlcache.Request(
             "examples",
             target="python",
@@ -56,7 +57,7 @@ def main() -> None:
         for one in processes:
             one.join()
         assert all(one.exitcode == 0 for one in processes)
-        with tlcache.Cache(folder) as cache:
+        with tlcache.Cache(folder, use_environment=False) as cache:
             print(f"compiles: {cache.stats().compiles}")
 
 
