@@ -65,7 +65,7 @@ class Cpu(AgentTest):
 
     def test_an_unresolvable_target_is_an_error_and_changes_nothing(self):
         self.assert_miss(1, source=SOURCE % 1)
-        for target in ("cpu:x86_64:no_such_feature", "nosuch:native", "cpu:nonsense-arch", "cpu::", ""):
+        for target in ("cpu:x86_64:no_such_feature", "nosuch:native", "cpu::", ""):
             with self.subTest(target=target):
                 answer = self.user("cc", *words(source=SOURCE % 1, compiler=GCC, target=target))
                 self.assertTrue(answer.status.startswith("TLC_E_"), answer.line)

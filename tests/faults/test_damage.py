@@ -44,7 +44,7 @@ class Damage(AgentTest):
         return sorted(found)
 
     def damaged_copy(self, path, change):
-        self.store = self.path("copy")
+        self.store = self.path(f"copy-{len(self.agents)}")
         shutil.copytree(self.original, self.store)
         for folder, _, _ in os.walk(self.store):
             os.chmod(folder, 0o700)
@@ -67,6 +67,10 @@ class Damage(AgentTest):
             agent("verify", 1)
         at_last = self.missing(agent)
         for name in at_last:
+            if name == "guarded":  # its link or its artifact may have been whole
+                agent("put", name, 2, SMALL, self.path("header"), expect=("TLC_OK", "TLC_EXISTED"))
+                agent("get", name, expect="TLC_OK")
+                continue
             agent("put", name, 2, SMALL, expect="TLC_OK")
             self.assertEqual(agent("get", name, expect="TLC_OK").version, 2)
         agent("put", "new", 1, SMALL, expect="TLC_OK")
@@ -163,7 +167,6 @@ class Damage(AgentTest):
             for at in flips:
                 with self.subTest(path=path, at=at, seed=SEED):
                     self.damaged_copy(path, lambda content, at=at: self.flipped(content, at, at % 8))
-                    # 2: the artifact behind a guard has a link, and so two records
                     self.assertLessEqual(len(self.lost()[1]), 1)
             for path_, what, change in self.cases([path], 0):
                 with self.subTest(path=path_, what=what):
@@ -171,8 +174,7 @@ class Damage(AgentTest):
                     self.lost()
 
     def test_a_cut_segment_keeps_what_is_before_the_cut(self):
-        shared = max(self.files("segments"),
-                     key=lambda path: path == self.files("segments")[0])
+        shared = self.files("segments")[0]
         size = os.path.getsize(os.path.join(self.format_folder(self.original), shared))
         self.damaged_copy(shared, lambda content: content[:size // 2])
         at_first, _ = self.lost()
@@ -200,7 +202,7 @@ class Damage(AgentTest):
     def test_files_that_are_gone(self):
         for path in self.files("config", "control", "memo", "index-", "write.lock", "maintenance.lock"):
             with self.subTest(path=path):
-                self.store = self.path("copy")
+                self.store = self.path(f"copy-{len(self.agents)}")
                 shutil.copytree(self.original, self.store)
                 os.unlink(os.path.join(self.format_folder(), path))
                 self.assertEqual(self.lost()[1], [])

@@ -72,6 +72,7 @@ class Places(AgentTest):
         os.chown(self.format_folder(), NOBODY, NOBODY)
         other = self.agent()
         self.assert_memory(other, self.store, str(NOBODY))
+        other("cache", 0)
         other("get", "planted", expect="TLC_MISS")
 
     def test_world_writable(self):

@@ -75,9 +75,9 @@ class Turnover(AgentTest):
         agent = self.agent(self.store, limit=LIMIT)
         for number in range(140):
             agent("put", f"entry-{number}", 1, 100_000, expect="TLC_OK")
-        agent("limit", "4M", expect="TLC_OK")
+        agent("limit", "8M", expect="TLC_OK")
         agent("gc", expect="TLC_OK")
-        self.assertLessEqual(allocated(self.store), 4 * MIB * 9 // 8 + 2 * MIB)
+        self.assertLessEqual(allocated(self.store), 8 * MIB * 9 // 8 + 2 * MIB)
 
 
 if __name__ == "__main__":
