@@ -688,7 +688,8 @@ enum {
 /** Reads everything and checks it. JSON: entries, bytes, damaged (each with digest, label, reason), index. @since 0.1 */
 TLC_API tlc_status tlc_cache_verify(tlc_cache* cache, uint32_t flags, tlc_progress_fn progress, void* user_data,
                                     tlc_blob** json, tlc_error* error);
-/** Evicts down to max_bytes (0: the limit) and removes leftovers of killed processes. JSON: freed, evicted. @since 0.1 */
+/** Evicts down to max_bytes (0: the limit) and removes leftovers of killed processes. JSON: freed_bytes,
+    evicted_entries, removed_files, disk_bytes, limit_bytes. @since 0.1 */
 TLC_API tlc_status tlc_cache_gc(tlc_cache* cache, uint64_t max_bytes, tlc_progress_fn progress, void* user_data,
                                 tlc_blob** json, tlc_error* error);
 /** Sets a property of the store: "limit" = bytes with K, M, G or T. @since 0.1 */

@@ -153,8 +153,8 @@ class Cache : public std::enable_shared_from_this<Cache> {
   void note_not_stored(const std::string& reason);
 
   // flow.cpp
-  Look look(const trust::Digest& digest);
-  Look look_in_store(store::Store& store, const trust::Digest& digest);
+  Look look(const trust::Digest& digest, bool quiet = false);
+  Look look_in_store(store::Store& store, const trust::Digest& digest, bool quiet);
   Result<Begun> take_off(Local& under, const key::Key& key, const std::shared_ptr<Flight>& flight,
                          port::Deadline deadline, const tlc_cancel* cancel);
   Published publish(const key::Key& key, const Bundle& bundle, const PublishMode& mode);
@@ -170,7 +170,7 @@ class Cache : public std::enable_shared_from_this<Cache> {
   void count(std::string_view name_space, store::Counter counter, std::uint64_t amount = 1);
 
   // links.cpp
-  Look follow(const store::Artifact& link);
+  Look follow(const store::Artifact& link, bool quiet = false);
   Result<std::vector<key::Guard>> read_guards(const Bundle& bundle);
   Result<void> add_variant(const key::Key& from, key::Variant variant);
 

@@ -94,7 +94,7 @@ Result<std::string> Cache::explain(const key::Key& key) {
                  {"nearest", nullptr},
                  {"scanned", 0}};
   Local& under = local();
-  Look direct = look(key.digest());
+  Look direct = look(key.digest(), true);
   const Look followed = get_quietly(key);
   if (followed.outcome == store::Outcome::hit) {
     answer["outcome"] = "hit";

@@ -55,21 +55,21 @@ store::RecordContent content_of(const key::Key& key, const Bundle& bundle, std::
 
 // ---- look up
 
-Look Cache::look_in_store(store::Store& store, const trust::Digest& digest) {
-  store::Found found = store.get(digest);
+Look Cache::look_in_store(store::Store& store, const trust::Digest& digest, bool quiet) {
+  store::Found found = store.get(digest, quiet);
   return {found.outcome, std::move(found.artifact), std::move(found.reason)};
 }
 
 // Whatever kind of record the key has.
-Look Cache::look(const trust::Digest& digest) {
+Look Cache::look(const trust::Digest& digest, bool quiet) {
   Local& under = local();
   Look result;
   if (settings_.disabled) return result;
   if (store::Store* store = under.store()) {
-    result = look_in_store(*store, digest);
+    result = look_in_store(*store, digest, quiet);
     if (result.outcome == store::Outcome::hit) return result;
     if (result.outcome == store::Outcome::miss && store->replaced() && reopen(under) && local().store() != nullptr)
-      result = look_in_store(*local().store(), digest);
+      result = look_in_store(*local().store(), digest, quiet);
   }
   if (store::Artifact* kept = local().memory_get(digest))
     result = Look{store::Outcome::hit, store::ArtifactRef(kept), {}};
@@ -137,7 +137,7 @@ Published Cache::publish_content(const store::RecordContent& content, const Publ
     return keep_in_memory(content, std::move(published));
   }
   if (!mode.want_artifact || (published.status != TLC_OK && published.status != TLC_EXISTED)) return published;
-  Look found = look(content.key);
+  Look found = look(content.key, true);
   if (found.outcome == store::Outcome::hit)
     published.artifact = std::move(found.artifact);
   else
@@ -196,9 +196,9 @@ Result<tlc_status> Cache::remove(const key::Key& key) {
   if (under.store() == nullptr) return tlc_status{TLC_OK};
   return with_store([&](store::Store& store) {
     // A link's artifact goes too: it was this request's.
-    Look found = look_in_store(store, key.digest());
+    Look found = look_in_store(store, key.digest(), true);
     if (found.outcome == store::Outcome::hit && found.artifact->kind() == store::Kind::link) {
-      Look target = follow(*found.artifact);
+      Look target = follow(*found.artifact, true);
       if (target.outcome == store::Outcome::hit)
         (void)store.remove(target.artifact->key(), target.artifact->header().sequence, store::RemovalReason::removed);
     }
@@ -284,9 +284,9 @@ Result<Begun> Cache::take_off(Local& under, const key::Key& key, const std::shar
 }
 
 Look Cache::get_quietly(const key::Key& key) {
-  Look result = look(key.digest());
+  Look result = look(key.digest(), true);
   if (result.outcome == store::Outcome::hit && result.artifact->kind() == store::Kind::link)
-    result = follow(*result.artifact);
+    result = follow(*result.artifact, true);
   if (result.outcome == store::Outcome::hit && result.artifact->kind() != store::Kind::artifact) result = {};
   return result;
 }
@@ -302,8 +302,8 @@ void Cache::end(tlc_lock& lock, tlc_status status, std::string message) {
 Result<void> Cache::run_compile(const tlc_request& request, const key::Key& key, const CompileOptions& options,
                                 tlc_bundle& bundle, tlc_log& log) {
   if (options.compile) {
-    const tlc_key made(key);
-    return options.compile(request, made, bundle, log);
+    const tlc_key_ref made(new tlc_key(key));  // the callback may retain it
+    return options.compile(request, *made, bundle, log);
   }
   const std::string_view target = key.library_text(key::kFieldTarget);
   if (target.empty()) return make_error(TLC_E_INVALID, "the request has no target, and brings no way to compile");
@@ -333,7 +333,7 @@ void Cache::keep_failure(const key::Key& key, const Error& error) {
 }
 
 std::optional<Error> Cache::kept_failure(const key::Key& key) {
-  const Look found = look(key.digest());
+  const Look found = look(key.digest(), true);
   if (found.outcome != store::Outcome::hit || found.artifact->kind() != store::Kind::failure) return std::nullopt;
   if (port::wall_ns() > found.artifact->header().created_ns + kFailureKeptNs) return std::nullopt;
   const store::MemberView* member = found.artifact->find(kFailureMember);

@@ -35,6 +35,15 @@ struct tlc_key {
   std::atomic<std::uint32_t> references{1};
 };
 
+struct tlc_key_release_one {
+  void operator()(tlc_key* key) const {
+    if (key != nullptr && key->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      std::default_delete<tlc_key>()(key);
+  }
+};
+/// Owns one reference to a key.
+using tlc_key_ref = std::unique_ptr<tlc_key, tlc_key_release_one>;
+
 struct tlc_bundle {
   tlc::cache::Bundle bundle;
 };

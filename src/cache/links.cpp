@@ -33,7 +33,7 @@ std::optional<std::string> broken(const key::Guard& guard, store::FileMemo& file
   return std::nullopt;
 }
 
-Look Cache::follow(const store::Artifact& artifact) {
+Look Cache::follow(const store::Artifact& artifact, bool quiet) {
   Look result;
   Result<key::Link> link = decode(artifact);
   if (!link) {
@@ -49,7 +49,7 @@ Look Cache::follow(const store::Artifact& artifact) {
       break;
     }
     if (!whole) continue;
-    Look found = look(variant.artifact);
+    Look found = look(variant.artifact, quiet);
     if (found.outcome == store::Outcome::hit && found.artifact->kind() == store::Kind::artifact) return found;
     if (found.outcome == store::Outcome::rejected) result = std::move(found);
   }
@@ -72,7 +72,7 @@ Result<std::vector<key::Guard>> Cache::read_guards(const Bundle& bundle) {
 // Another process may add a variant at the same time: then its is read and ours added to it.
 Result<void> Cache::add_variant(const key::Key& from, key::Variant variant) {
   for (int i = 0; i < kTries; ++i) {
-    const Look now = look(from.digest());
+    const Look now = look(from.digest(), true);
     key::Link link;
     PublishMode mode;
     if (now.outcome == store::Outcome::hit) {

@@ -235,8 +235,7 @@ tlc_key* tlc_key_retain(tlc_key* key) {
 }
 
 void tlc_key_release(tlc_key* key) {
-  if (key != nullptr && key->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    std::default_delete<tlc_key>()(key);
+  tlc_key_release_one{}(key);
 }
 
 const uint8_t* tlc_key_digest(const tlc_key* key) {

@@ -119,19 +119,19 @@ void ArtifactTable::enroll(Artifact* artifact) {
   memory_bytes_.fetch_add(artifact->memory_bytes(), std::memory_order_relaxed);
 }
 
-Artifact* ArtifactTable::find(const trust::Digest& key, std::uint64_t change) {
+Artifact* ArtifactTable::find(const trust::Digest& key, std::uint64_t change, unsigned hits) {
   const InLane in(*this);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
   Artifact* artifact = found->second;
   if (artifact->checked_.load(std::memory_order_relaxed) != change) return nullptr;
   ++in.lane.counts[artifact->id_];
-  ++in.lane.hits[artifact->counter];
+  in.lane.hits[artifact->counter] += hits;
   return artifact;
 }
 
 Artifact* ArtifactTable::find_at(const trust::Digest& key, std::uint64_t segment, std::uint64_t offset,
-                                 std::uint64_t sequence, std::uint64_t change) {
+                                 std::uint64_t sequence, std::uint64_t change, unsigned hits) {
   const InLane in(*this);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
@@ -140,7 +140,7 @@ Artifact* ArtifactTable::find_at(const trust::Digest& key, std::uint64_t segment
   if (header.segment != segment || header.offset != offset || header.sequence != sequence) return nullptr;
   artifact->checked_.store(change, std::memory_order_relaxed);
   ++in.lane.counts[artifact->id_];
-  ++in.lane.hits[artifact->counter];
+  in.lane.hits[artifact->counter] += hits;
   return artifact;
 }
 

@@ -130,11 +130,11 @@ class ArtifactTable : public std::enable_shared_from_this<ArtifactTable> {
   ~ArtifactTable();
 
   /// A new reference to the artifact of this key, if it was found current at this value of the change counter.
-  /// Counts a hit.
-  [[nodiscard]] Artifact* find(const trust::Digest& key, std::uint64_t change);
+  /// `hits`: how many to count, 0 or 1.
+  [[nodiscard]] Artifact* find(const trust::Digest& key, std::uint64_t change, unsigned hits = 1);
   /// The same for the artifact at this place, which is hereby found current.
   [[nodiscard]] Artifact* find_at(const trust::Digest& key, std::uint64_t segment, std::uint64_t offset,
-                                  std::uint64_t sequence, std::uint64_t change);
+                                  std::uint64_t sequence, std::uint64_t change, unsigned hits = 1);
   /// Takes an artifact in and gives a reference to it. An older generation of the key leaves the table; if the same one
   /// is there already, that is used.
   Artifact* insert(std::unique_ptr<Artifact> artifact, std::uint64_t change);

@@ -58,7 +58,8 @@ std::optional<IndexRecord> Store::record_of(const trust::Digest& key) {
 }
 
 // An Error says why the record cannot be had: TLC_MISS (its segment is gone) or TLC_REJECTED.
-Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change) {
+Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change,
+                                       bool quiet) {
   Result<std::shared_ptr<Segment>> opened = segments_.get(record.segment);
   if (!opened) {
     Error error = std::move(opened).error();
@@ -98,15 +99,15 @@ Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexReco
     const std::lock_guard lock(tally_mutex_);
     made->counter = tally_for(counted);
   }
-  count(counted, Counter::saved_us, header.compile_us);
+  if (!quiet) count(counted, Counter::saved_us, header.compile_us);
   return ArtifactRef(table_->insert(std::move(made), change));
 }
 
-Found Store::get(const trust::Digest& key) {
+Found Store::get(const trust::Digest& key, bool quiet) {
   if (control_.header()->removed_segments.load(std::memory_order_relaxed) !=
       seen_removed_.load(std::memory_order_relaxed))
     drop_dead_segments();
-  if (Artifact* known = get_known(key)) return {Outcome::hit, ArtifactRef(known), {}, 0};
+  if (Artifact* known = get_known(key, quiet)) return {Outcome::hit, ArtifactRef(known), {}, 0};
   Found found;
   for (int attempt = 0; attempt < 2; ++attempt) {
     const std::uint64_t change = control_.header()->change.load(std::memory_order_acquire);
@@ -124,14 +125,15 @@ Found Store::get(const trust::Digest& key) {
       break;
     }
     if (!known_kind(record.kind)) break;
-    if (Artifact* artifact = table_->find_at(key, record.segment, record.offset, record.sequence, change)) {
+    if (Artifact* artifact =
+            table_->find_at(key, record.segment, record.offset, record.sequence, change, quiet ? 0 : 1)) {
       touch(*artifact);
       return {Outcome::hit, ArtifactRef(artifact), {}, 0};
     }
-    Result<ArtifactRef> loaded = load_record(key, record, change);
+    Result<ArtifactRef> loaded = load_record(key, record, change, quiet);
     if (loaded) {
       touch(**loaded);
-      count(counted_as(**loaded), Counter::hits);
+      if (!quiet) count(counted_as(**loaded), Counter::hits);
       limit_mappings();
       return {Outcome::hit, std::move(*loaded), {}, 0};
     }

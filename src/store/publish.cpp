@@ -56,7 +56,7 @@ IndexRecord make_index_record(const RecordHeader& header, std::uint32_t slot) {
 }
 
 Store::Seen Store::look(const trust::Digest& key) {
-  const Found found = get(key);
+  const Found found = get(key, true);
   // A failure record gives way to whatever is published.
   if (found.outcome == Outcome::hit)
     return {found.artifact->kind() != Kind::failure, found.artifact->header().sequence};

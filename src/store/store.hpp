@@ -105,10 +105,11 @@ class Store : public std::enable_shared_from_this<Store> {
   ~Store();
 
   // ---- lookup.cpp
-  [[nodiscard]] Found get(const trust::Digest& key);
+  /// `quiet`: not counted as a hit, nor what it saved: the library's own questions, and those asked again.
+  [[nodiscard]] Found get(const trust::Digest& key, bool quiet = false);
   /// The part of get that a hit of a known artifact takes; nullptr: not known, or not known to be current.
-  [[nodiscard]] Artifact* get_known(const trust::Digest& key) {
-    Artifact* artifact = table_->find(key, control_.header()->change.load(std::memory_order_acquire));
+  [[nodiscard]] Artifact* get_known(const trust::Digest& key, bool quiet = false) {
+    Artifact* artifact = table_->find(key, control_.header()->change.load(std::memory_order_acquire), quiet ? 0 : 1);
     if (artifact != nullptr) touch(*artifact);
     return artifact;
   }
@@ -178,7 +179,8 @@ class Store : public std::enable_shared_from_this<Store> {
   Config current_config();
 
   // lookup.cpp
-  Result<ArtifactRef> load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change);
+  Result<ArtifactRef> load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change,
+                                  bool quiet);
   void limit_mappings();
   void touch(Artifact& artifact);
   void drop_dead_segments();
