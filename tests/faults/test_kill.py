@@ -13,6 +13,7 @@ import time
 from agents import HANG_S, MIB, SOURCE, AgentTest, Died, main
 
 LIMIT = 16 * MIB
+MANY = 4000  # records: more than a rebuild indexes at a time
 KEPT = {f"kept-{i}": 1 for i in range(20)}
 
 
@@ -142,7 +143,7 @@ class Kill(AgentTest):
             with self.subTest(nth=nth):
                 self.fresh()
                 agent = self.agent(self.store)
-                for i in range(700):
+                for i in range(MANY):
                     agent("put", f"many-{i}", 1, 200, expect="TLC_OK")
                 agent.finish()
                 self.destroy_index()
@@ -153,7 +154,7 @@ class Kill(AgentTest):
                     for i in range(1000):
                         agent("put", f"again-{i}", 1, 200)
                 self.assertEqual(died.exception.args[0], -signal.SIGKILL)
-                self.after(target=1, kept={**KEPT, **{f"many-{i}": 1 for i in range(0, 700, 7)}})
+                self.after(target=1, kept={**KEPT, **{f"many-{i}": 1 for i in range(0, MANY, 7)}})
 
     def test_folder(self):
         for step in ("folder.member", "folder.member:2", "folder.written"):

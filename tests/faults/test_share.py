@@ -128,6 +128,15 @@ class Forks(AgentTest):
     def test_raw_clone(self):
         self.check("clone")
 
+    def test_a_child_cannot_end_its_parent_s_lock(self):
+        """Not even one that no handler told of the fork, and that does nothing else."""
+        agent, other = self.agent(self.store), self.agent(self.store)
+        for way in ("clone", "fork"):
+            agent("begin", "locked", 0, expect="TLC_LOCKED")
+            agent(way, "abandon", expect="TLC_OK")
+            other("begin", "locked", 0, expect="TLC_TIMEOUT")
+            agent("abandon")
+
     def test_children_of_children(self):
         agent = self.agent(self.store)
         agent("put", "old", 1, 5000, expect="TLC_OK")
