@@ -20,7 +20,6 @@ Result<std::shared_ptr<Cache>> Cache::open(Settings settings) {
   if (!local) return std::move(local).error();
   cache->opening_.store(port::fork_epoch());
   cache->current_.store(local->release(), std::memory_order_release);
-  cache->load_plugins();
   return cache;
 }
 

@@ -130,7 +130,11 @@ class Cache : public std::enable_shared_from_this<Cache> {
     if (now != nullptr && now->epoch() == port::fork_epoch()) return *now;
     return open_in_child();
   }
-  [[nodiscard]] backend::Registry& registry() { return registry_; }
+  /// This cache's backends. The first call looks for plugin files.
+  [[nodiscard]] backend::Registry& registry() {
+    std::call_once(plugins_once_, [this] { load_plugins(); });
+    return registry_;
+  }
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
  private:
@@ -177,7 +181,8 @@ class Cache : public std::enable_shared_from_this<Cache> {
   Settings settings_;
   std::atomic<Local*> current_{nullptr};
   std::atomic<std::uint64_t> opening_{0};  // fork epoch of the child that opens, or has opened
-  backend::Registry registry_;             // this cache's own backends, over the process's
+  std::once_flag plugins_once_;
+  backend::Registry registry_;  // this cache's own backends, over the process's
   std::mutex problems_mutex_;
   std::string last_not_stored_;
   std::uint64_t not_stored_ = 0;

@@ -308,7 +308,7 @@ Result<void> Cache::run_compile(const tlc_request& request, const key::Key& key,
   const std::string_view target = key.library_text(key::kFieldTarget);
   if (target.empty()) return make_error(TLC_E_INVALID, "the request has no target, and brings no way to compile");
   const std::string_view kind = target.substr(0, target.find(':'));
-  Result<std::shared_ptr<backend::Entry>> found = registry_.find(kind, key.library_text(key::kFieldEngine));
+  Result<std::shared_ptr<backend::Entry>> found = registry().find(kind, key.library_text(key::kFieldEngine));
   if (!found) return std::move(found).error();
   const backend::Entry::Call backend(**found);
   if (!backend) return backend.refused();

@@ -32,7 +32,7 @@ Result<key::Key> Cache::make_key(const tlc_request& request, const tlc_cancel* c
   if (wanted.target().empty()) return wanted.make_key("", wanted.engine());
   Result<key::Target> parsed = key::Target::parse(wanted.target());
   if (!parsed) return std::move(parsed).error();
-  Result<std::shared_ptr<backend::Entry>> found = registry_.find(parsed->kind(), wanted.engine());
+  Result<std::shared_ptr<backend::Entry>> found = registry().find(parsed->kind(), wanted.engine());
   if (!found) {
     // Nobody registered it: stored as it is, if the request says all that a backend would have said.
     const bool stated = wanted.toolchain().has_value() || wanted.no_toolchain();

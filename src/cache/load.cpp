@@ -34,7 +34,7 @@ Result<std::shared_ptr<Module>> Cache::load(store::Artifact& given, const tlc_lo
   store::Artifact& artifact = again ? *again : given;
   Result<Pair> pair = pair_of(artifact);
   if (!pair) return std::move(pair).error();
-  Result<std::shared_ptr<backend::Entry>> found = registry_.find(pair->kind, pair->engine);
+  Result<std::shared_ptr<backend::Entry>> found = registry().find(pair->kind, pair->engine);
   if (!found) return std::move(found).error();
   const backend::Entry::Call backend(**found);
   if (!backend) return backend.refused();

@@ -157,7 +157,7 @@ std::string Cache::describe() {
 
 std::string Cache::backends() {
   tlc_call call{this, {}, nullptr};
-  return backend::listing_json(registry_, &call);
+  return backend::listing_json(registry(), &call);
 }
 
 Result<std::string> Cache::verify(bool repair, const store::Progress& progress) {

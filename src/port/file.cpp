@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -29,6 +30,13 @@ std::size_t drop_front(std::span<iovec> parts, std::size_t done) {
     parts[first].iov_len -= done;
   }
   return first;
+}
+
+/// Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends a program that does not expect it.
+bool over_file_limit(off_t off, std::size_t len) {
+  struct rlimit limit {};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         static_cast<rlim_t>(off) + len > limit.rlim_cur;
 }
 
 std::string temporary_name(const char* name) {
@@ -77,6 +85,9 @@ Result<void> pwrite_full(int fd, const void* from, std::size_t len, off_t off) {
 }
 
 Result<void> pwritev_full(int fd, std::span<const iovec> parts, off_t off) {
+  std::size_t total = 0;
+  for (const iovec& part : parts) total += part.iov_len;
+  if (over_file_limit(off, total)) return io_error(EFBIG, "cannot write");
   std::array<iovec, kPartsAtOnce> copy{};
   while (!parts.empty()) {
     const std::size_t count = std::min(parts.size(), copy.size());
@@ -144,6 +155,7 @@ Result<void> preallocate(int fd, off_t off, off_t len) {
   if (off < 0 || len <= 0) {
     return make_error(TLC_E_INVALID, "cannot preallocate an empty or negative range");
   }
+  if (over_file_limit(off, static_cast<std::size_t>(len))) return io_error(EFBIG, "cannot allocate space for the file");
   // Not posix_fallocate: where the file system cannot, glibc writes to each block instead, which is
   // slow and races with other writers.
   if (retry([&] { return ::fallocate(fd, 0, off, len); }) == 0) return {};

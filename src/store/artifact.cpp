@@ -138,7 +138,9 @@ Artifact* ArtifactTable::find_at(const trust::Digest& key, std::uint64_t segment
   Artifact* artifact = found->second;
   const RecordHeader& header = artifact->header_;
   if (header.segment != segment || header.offset != offset || header.sequence != sequence) return nullptr;
-  artifact->checked_.store(change, std::memory_order_relaxed);
+  // Not stored when it stands: readers of one artifact would share a written line.
+  if (artifact->checked_.load(std::memory_order_relaxed) != change)
+    artifact->checked_.store(change, std::memory_order_relaxed);
   ++in.lane.counts[artifact->id_];
   in.lane.hits[artifact->counter] += hits;
   return artifact;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// get: from a digest to a verified artifact.
+// get: from a digest to a verified artifact, by way of the index. What needs no look at the index is get_known.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -107,7 +107,6 @@ Found Store::get(const trust::Digest& key, bool quiet) {
   if (control_.header()->removed_segments.load(std::memory_order_relaxed) !=
       seen_removed_.load(std::memory_order_relaxed))
     drop_dead_segments();
-  if (Artifact* known = get_known(key, quiet)) return {Outcome::hit, ArtifactRef(known), {}, 0};
   Found found;
   for (int attempt = 0; attempt < 2; ++attempt) {
     const std::uint64_t change = control_.header()->change.load(std::memory_order_acquire);
@@ -118,6 +117,12 @@ Found Store::get(const trust::Digest& key, bool quiet) {
       (void)rebuild_some(kRebuildOnMissNs);
       continue;
     }
+    // Place and sequence of an artifact that was verified: the record needs no check of its own.
+    if (Artifact* artifact =
+            table_->find_at(key, record.segment, record.offset, record.sequence, change, quiet ? 0 : 1)) {
+      touch(*artifact);
+      return {Outcome::hit, ArtifactRef(artifact), {}, 0};
+    }
     if (!intact(record, key)) {
       found.outcome = Outcome::rejected;
       found.reason = "the index record is damaged";
@@ -125,11 +130,6 @@ Found Store::get(const trust::Digest& key, bool quiet) {
       break;
     }
     if (!known_kind(record.kind)) break;
-    if (Artifact* artifact =
-            table_->find_at(key, record.segment, record.offset, record.sequence, change, quiet ? 0 : 1)) {
-      touch(*artifact);
-      return {Outcome::hit, ArtifactRef(artifact), {}, 0};
-    }
     Result<ArtifactRef> loaded = load_record(key, record, change, quiet);
     if (loaded) {
       touch(**loaded);
