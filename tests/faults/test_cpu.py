@@ -54,7 +54,8 @@ class Cpu(AgentTest):
         plain = {"source": SOURCE % 1}
         self.assert_miss(1, **plain)
         for change in ({"source": SOURCE % "1 "}, {"options": ["-O1"]}, {"options": ["-O1", "-g0"]},
-                       {"options": ["-O1-g0"]}, {"define": "x"}, {"define": "y"}, {"language": "c++", "compiler": "g++"},
+                       {"options": ["-O1-g0"]}, {"define": "x"}, {"define": "y"},
+                       {"language": "c++", "compiler": "g++"},
                        {"include_dirs": [self.folder]}, {"comment": "the caller's own"}, {"target": "cpu:native"}):
             with self.subTest(change=change):
                 answer = self.user("kernel", *words(**{"compiler": GCC, **plain, **change}))

@@ -107,7 +107,8 @@ class Forks(AgentTest):
         agent("put", "old", 1, 5000, expect="TLC_OK")
         agent("hold", "old", expect="TLC_OK")
         agent("begin", "locked", 0, expect="TLC_LOCKED")
-        answer = agent(way, *"check old ; get old ; put child 1 5000 ; get child ; release old ; abandon ; close".split())
+        commands = "check old ; get old ; put child 1 5000 ; get child ; release old ; abandon ; close"
+        answer = agent(way, *commands.split())
         self.assertEqual(answer.status, "TLC_OK", answer.line)
         statuses = [part.strip().split(" ")[0] for part in answer["child"].split(";")]
         self.assertEqual(statuses, ["TLC_OK"] * 7, answer.line)

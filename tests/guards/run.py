@@ -173,7 +173,8 @@ def main():
     for path in paths:
         try:
             code = tree.check(Patch(path))
-            print(f"{os.path.basename(path)}: {'skipped' if code else 'the tests fail without the guard, as they must'}")
+            said = "skipped" if code else "the tests fail without the guard, as they must"
+            print(f"{os.path.basename(path)}: {said}")
         except Failed as failure:
             code = 1
             print(f"{os.path.basename(path)}: FAILED\n{failure}")

@@ -20,7 +20,8 @@ LIBRARY = os.environ.get("TLC_TEST_LIBRARY", "")
 SHIM = os.environ.get("TLC_TEST_SHIM", "")
 SOURCE = os.environ.get("TLC_TEST_SOURCE", "")
 STRICT, READ_ONLY, DURABLE, VERIFY_STRICT, MEMORY = 1, 2, 4, 8, 32
-HANG_S = float(os.environ.get("TLC_TEST_HANG_S", "60"))  # no single command takes this long, however slow the machine is
+# No single command takes this long, however slow the machine is.
+HANG_S = float(os.environ.get("TLC_TEST_HANG_S", "60"))
 MIB = 1 << 20
 
 
@@ -51,7 +52,8 @@ class Hung(Exception):
 
 class Agent:
     def __init__(self, folder=None, flags=STRICT, limit=0, command=None, **popen):
-        self.process = subprocess.Popen(command or [AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **popen)
+        self.process = subprocess.Popen(
+            command or [AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **popen)
         self.rest = b""
         if folder is not None:
             self("open", folder, flags, limit, expect="TLC_OK")
