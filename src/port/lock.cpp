@@ -63,6 +63,17 @@ Result<void> unlock(int fd, std::uint64_t start, std::uint64_t len) {
   return {};
 }
 
+Result<FileId> file_id(int fd) {
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) return io_error(errno, "cannot stat an open file");
+  return FileId{st.st_dev, st.st_ino};
+}
+
+bool is_named(const FileId& id, int dirfd, const char* name) {
+  struct stat st {};
+  return ::fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && id == FileId{st.st_dev, st.st_ino};
+}
+
 Result<bool> same_file(int fd, int dirfd, const char* name) {
   struct stat open_one {};
   struct stat named {};

@@ -25,6 +25,16 @@ enum class LockMode : std::uint8_t { shared, exclusive };
 
 [[nodiscard]] Result<void> unlock(int fd, std::uint64_t start, std::uint64_t len);
 
+/// Which file a descriptor is open on: device and inode.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileId&) const = default;
+};
+[[nodiscard]] Result<FileId> file_id(int fd);
+/// Whether `name` in `dirfd` is that file; false too if there is no such name.
+[[nodiscard]] bool is_named(const FileId& id, int dirfd, const char* name);
+
 /// Whether `name` in `dirfd` still is the file open as `fd`: a lock on a file that was unlinked or
 /// replaced excludes no one. False too if there is no such name.
 [[nodiscard]] Result<bool> same_file(int fd, int dirfd, const char* name);

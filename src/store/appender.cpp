@@ -49,11 +49,11 @@ std::optional<TailLock> try_tail(std::mutex& mutex, int fd) {
 }
 
 /// Size of a segment that may be appended to; 0 if it was unlinked, cut or sealed meanwhile.
-std::uint64_t open_end(int fd, std::uint64_t id) {
+std::uint64_t open_end(int fd, std::uint64_t id, std::uint64_t own_end) {
   struct stat st {};
   if (::fstat(fd, &st) != 0 || st.st_nlink == 0 || st.st_size < static_cast<off_t>(kSegmentHeaderSize)) return 0;
   const auto size = static_cast<std::uint64_t>(st.st_size);
-  if (size % kAlignment != 0 || size < kSegmentHeaderSize + kSegmentFooterSize) return size;
+  if (size == own_end || size % kAlignment != 0 || size < kSegmentHeaderSize + kSegmentFooterSize) return size;
   SegmentFooter footer{};
   const std::uint64_t at = size - kSegmentFooterSize;
   const Result<std::size_t> got = port::pread_full(fd, &footer, sizeof footer, static_cast<off_t>(at));
@@ -214,11 +214,12 @@ Result<std::optional<Place>> Appender::append_at(std::size_t slot, RecordImage& 
     File& file = **taken;
     const std::optional<TailLock> tail = try_tail(file.mutex, file.fd.get());
     if (!tail) return std::optional<Place>{};
-    const std::uint64_t size = open_end(file.fd.get(), file.id);
+    const std::uint64_t size = open_end(file.fd.get(), file.id, file.own_end);
     const std::uint64_t at = align_up(size);
     if (size != 0 && at + image.length() + kSegmentFooterSize <= file.full_size) {
       Result<Place> place = write(file, image, store_key, at, false);
       if (!place) return std::move(place).error();
+      file.own_end = at + image.length();
       return std::optional<Place>(*place);
     }
     if (size != 0) (void)seal(file, size);  // without a footer it is merely never appended to again
@@ -245,7 +246,7 @@ std::size_t Appender::seal_all() {
     }
     const std::optional<TailLock> tail = try_tail(file->mutex, file->fd.get());
     if (!tail) continue;
-    const std::uint64_t size = open_end(file->fd.get(), file->id);
+    const std::uint64_t size = open_end(file->fd.get(), file->id, file->own_end);
     if (size != 0) (void)seal(*file, size);
     forget(id, slot);
     ++sealed;

@@ -49,6 +49,7 @@ class Appender {
     std::mutex mutex;
     std::uint64_t id = 0;
     std::uint64_t full_size = 0;
+    std::uint64_t own_end = 0;  // where this process last wrote to: no footer is there if the file still ends so
     port::LockFile fd;
   };
   using FilePtr = std::shared_ptr<File>;

@@ -58,6 +58,7 @@ Result<Control> Control::map(port::Fd file, bool writable) {
       writable ? port::Mapping::map_shared(file.get(), kMapSize) : port::Mapping::map_read(file.get(), kMapSize);
   if (!mapping) return std::move(mapping).error();
   Control control(std::move(file), std::move(*mapping), writable);
+  control.file_id_ = {st.st_dev, st.st_ino};
   const ControlHeader& header = *control.header();
   if (header.magic != kControlMagic || header.version != kFormatVersion || header.check != static_check(header))
     return make_error(TLC_E_CORRUPT, "the control file is damaged");
@@ -182,8 +183,7 @@ Control::Removal Control::find_removal(const trust::Digest& digest) const {
 }
 
 bool Control::still_linked(int format_dir) const {
-  const Result<bool> same = port::same_file(file_.get(), format_dir, kFileName);
-  return same && *same;
+  return port::is_named(file_id_, format_dir, kFileName);
 }
 
 }  // namespace tlc::store

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "port/fd.hpp"
+#include "port/lock.hpp"
 #include "port/mapping.hpp"
 #include "port/result.hpp"
 #include "store/index/control_word.hpp"
@@ -134,6 +135,7 @@ class Control {
   [[nodiscard]] std::uint64_t usable_slots() const;
 
   port::Fd file_;
+  port::FileId file_id_;
   port::Mapping mapping_;
   bool writable_ = false;
 };

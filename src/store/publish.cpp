@@ -65,7 +65,6 @@ Store::Seen Store::look(const trust::Digest& key) {
 
 PutResult Store::put(const RecordContent& content, PutMode mode) {
   if (read_only()) return outcome(TLC_NOT_STORED, "the store is read-only");
-  if (replaced()) return outcome(kReplaced, "the store's folder was removed or replaced");
   const Seen seen = look(content.key);
   if (!mode.replace && seen.present) return outcome(TLC_EXISTED, "the key is already stored");
   Result<RecordImage> image = RecordImage::make(content, control_.next_sequence(), port::wall_ns(), user_key());
@@ -86,6 +85,8 @@ PutResult Store::put(const RecordContent& content, PutMode mode) {
 PutResult Store::publish(RecordImage& image, const PutMode& mode, const Seen& seen) {
   if (!make_room(image.length())) return outcome(TLC_NOT_STORED, "no room could be made under the store's limit");
   Result<Place> place = appender_.append(image, id_);
+  if (!place && place.error().sys_errno == ENOENT && replaced())
+    return outcome(kReplaced, "the store's folder was removed or replaced");
   if (!place) return outcome(std::move(place).error());
   return index_record(image, *place, mode, seen);
 }

@@ -26,7 +26,9 @@ bool lock_mutex(std::timed_mutex& mutex, port::Deadline deadline) {
 Result<std::unique_ptr<WriteLock>> WriteLock::open(int format_dir, const char* name) {
   Result<port::Fd> file = port::open_at(format_dir, name, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!file) return std::move(file).error();
-  return std::unique_ptr<WriteLock>(new WriteLock(format_dir, name, port::LockFile(std::move(*file))));
+  Result<port::FileId> id = port::file_id(file->get());
+  if (!id) return std::move(id).error();
+  return std::unique_ptr<WriteLock>(new WriteLock(format_dir, name, port::LockFile(std::move(*file)), *id));
 }
 
 Result<WriteLock::Held> WriteLock::acquire(port::Deadline deadline) {
@@ -35,8 +37,7 @@ Result<WriteLock::Held> WriteLock::acquire(port::Deadline deadline) {
   const Result<bool> got = port::lock_until(file_.get(), 0, 1, port::LockMode::exclusive, deadline);
   if (!got) return got.error();
   if (!*got) return make_error(TLC_TIMEOUT, "another process kept the store's lock too long");
-  const Result<bool> same = port::same_file(file_.get(), dir_, name_);
-  if (!same || !*same) {
+  if (!port::is_named(id_, dir_, name_)) {
     (void)port::unlock(file_.get(), 0, 1);
     return make_error(kReplaced, "the store's folder was removed or replaced");
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "port/clock.hpp"
+#include "port/lock.hpp"
 #include "port/lock_files.hpp"
 #include "port/result.hpp"
 
@@ -38,12 +39,13 @@ class WriteLock {
   Result<Held> acquire(port::Deadline deadline);
 
  private:
-  WriteLock(int format_dir, const char* name, port::LockFile file)
-      : dir_(format_dir), name_(name), file_(std::move(file)) {}
+  WriteLock(int format_dir, const char* name, port::LockFile file, port::FileId id)
+      : dir_(format_dir), name_(name), file_(std::move(file)), id_(id) {}
 
   int dir_;
   const char* name_;
   port::LockFile file_;
+  port::FileId id_;
   std::timed_mutex mutex_;
 };
 
