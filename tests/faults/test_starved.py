@@ -112,6 +112,7 @@ class Starved(Populated):
                 agent("put", "new", 1, 5000, expect=PUT)
                 self.assertEqual(agent.finish(), 0)
 
+    @unittest.skipUnless(SHIM, "a sanitizer takes more address space")
     def test_address_space_of_4_gib(self):
         self.populate()
         agent = self.agent()
@@ -121,6 +122,7 @@ class Starved(Populated):
         agent("put", "new", 1, 500_000, expect="TLC_OK")
         self.assertEqual(agent.finish(), 0)
 
+    @unittest.skipUnless(SHIM, "a sanitizer takes more address space")
     def test_address_space_too_small_to_map(self):
         self.populate()
         for megabytes in (40, 100, 300, 1200):
