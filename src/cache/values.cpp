@@ -20,18 +20,14 @@ std::size_t cut(std::string_view text, std::size_t room) {
   return at;
 }
 
-void fill_member(tlc_member& out, const store::MemberView& member) {
-  out.name = str_of(member.name);
-  out.data = member.data.data();
-  out.size = member.data.size();
-  out.type = member.type;
-}
-
-Result<void> check_member(const tlc_member* out) {
-  if (out == nullptr) return make_error(TLC_E_INVALID, "member is NULL");
-  if (out->struct_size < TLC_SIZEOF(tlc_member, type))
-    return make_error(TLC_E_INVALID, "tlc_member.struct_size is not set");
-  return {};
+tlc_status give_member(const store::MemberView& member, tlc_member* out, tlc_error* error) {
+  tlc_member facts{};
+  facts.name = str_of(member.name);
+  facts.data = member.data.data();
+  facts.size = member.data.size();
+  facts.type = member.type;
+  Result<void> given = give_struct(facts, out, TLC_SIZEOF(tlc_member, type), "tlc_member");
+  return given ? tlc_status{TLC_OK} : fill_error(error, given.error());
 }
 
 }  // namespace
@@ -42,14 +38,16 @@ tlc_status fill_error(tlc_error* error, const Error& from) {
     busy.status = TLC_E_BUSY;
     return fill_error(error, busy);
   }
-  if (error == nullptr || error->struct_size < TLC_SIZEOF(tlc_error, message)) return from.status;
-  error->code = from.status;
-  error->sys_errno = from.sys_errno;
-  error->backend_code = from.backend_code;
-  error->message_length = from.message.size();
-  const std::size_t length = cut(from.message, sizeof error->message - 1);
-  std::memcpy(error->message, from.message.data(), length);
-  error->message[length] = '\0';
+  constexpr std::size_t kText = offsetof(tlc_error, message);
+  if (error == nullptr || error->struct_size < sizeof error->struct_size) return from.status;
+  tlc_error facts{};
+  facts.code = from.status;
+  facts.sys_errno = from.sys_errno;
+  facts.backend_code = from.backend_code;
+  facts.message_length = from.message.size();
+  const std::size_t room = std::min(error->struct_size, TLC_SIZEOF(tlc_error, message));
+  if (room > kText) std::memcpy(facts.message, from.message.data(), cut(from.message, room - kText - 1));
+  (void)give_struct(facts, error, TLC_SIZEOF(tlc_error, message), "tlc_error");
   return from.status;
 }
 
@@ -121,22 +119,19 @@ std::size_t member_count(const tlc_artifact* artifact) {
 
 tlc_status member_at(const tlc_artifact* artifact, std::size_t index, tlc_member* member, tlc_error* error) {
   if (artifact == nullptr) return fill_error(error, make_error(TLC_E_INVALID, "artifact is NULL"));
-  if (Result<void> good = check_member(member); !good) return fill_error(error, good.error());
+  if (member == nullptr) return fill_error(error, make_error(TLC_E_INVALID, "member is NULL"));
   const auto& members = to_core(artifact)->members();
   if (index >= members.size())
     return fill_error(error,
                       make_error(TLC_E_INVALID, "the artifact has " + std::to_string(members.size()) + " members"));
-  fill_member(*member, members[index]);
-  return TLC_OK;
+  return give_member(members[index], member, error);
 }
 
 tlc_status find_member(const tlc_artifact* artifact, tlc_str name, tlc_member* member, tlc_error* error) {
   if (artifact == nullptr) return fill_error(error, make_error(TLC_E_INVALID, "artifact is NULL"));
-  if (Result<void> good = check_member(member); !good) return fill_error(error, good.error());
-  if (const store::MemberView* found = to_core(artifact)->find(view_of(name))) {
-    fill_member(*member, *found);
-    return TLC_OK;
-  }
+  if (member == nullptr) return fill_error(error, make_error(TLC_E_INVALID, "member is NULL"));
+  if (const store::MemberView* found = to_core(artifact)->find(view_of(name)))
+    return give_member(*found, member, error);
   std::string names;
   for (const store::MemberView& one : to_core(artifact)->members())
     names += (names.empty() ? "" : ", ") + std::string(one.name);

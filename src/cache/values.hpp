@@ -2,6 +2,9 @@
 // Reading requests, values and artifacts through the public types: what the C API and the host's table both offer.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
+#include <string>
 #include <string_view>
 
 #include "cache/handles.hpp"
@@ -15,6 +18,21 @@ namespace tlc::cache {
 }
 [[nodiscard]] inline tlc_str str_of(std::string_view text) {
   return {text.data(), text.size()};
+}
+
+/// Copies one of our structs, of which `known` bytes count, out as far as the caller's struct_size reaches. What a
+/// newer caller's struct has more is cleared.
+template <typename Struct>
+Result<void> give_struct(const Struct& from, Struct* into, std::size_t known, const char* name) {
+  constexpr std::size_t kMostUnknown = 4096;  // more is a struct_size that was never set
+  const std::size_t room = into->struct_size;
+  if (room < sizeof room || room > known + kMostUnknown)
+    return make_error(TLC_E_INVALID, std::string(name) + ".struct_size is not set");
+  auto* out = reinterpret_cast<unsigned char*>(into);
+  std::memcpy(out + sizeof room, reinterpret_cast<const unsigned char*>(&from) + sizeof room,
+              std::min(room, known) - sizeof room);
+  if (room > known) std::memset(out + known, 0, room - known);
+  return {};
 }
 
 /// Fills a caller's error, as far as its struct_size reaches. Returns the status.

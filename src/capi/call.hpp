@@ -19,6 +19,7 @@
 
 namespace tlc::capi {
 
+using cache::give_struct;
 using cache::str_of;
 using cache::to_core;
 using cache::to_public;
@@ -76,17 +77,6 @@ Result<void> read_options(const Options* from, Options& into, const char* name) 
                       std::string(name) + " sets an option that this version of the library does not know");
   std::memcpy(&into, from, std::min(given, known));
   into.struct_size = known;
-  return {};
-}
-
-/// Copies one of our structs out, as far as the caller's struct_size reaches.
-template <typename Struct>
-Result<void> give_struct(const Struct& from, Struct* into, std::size_t known, const char* name) {
-  const std::size_t room = into->struct_size;
-  if (room < sizeof(std::size_t)) return invalid(std::string(name) + ".struct_size is not set");
-  const std::size_t size = std::min(room, known);
-  std::memcpy(reinterpret_cast<unsigned char*>(into) + sizeof room,
-              reinterpret_cast<const unsigned char*>(&from) + sizeof room, size - sizeof room);
   return {};
 }
 

@@ -223,7 +223,7 @@ tlc_status tlc_key_decode(const void* encoding, size_t len, tlc_key** key, tlc_e
     *key = nullptr;
     TLC_REQUIRE(encoding);
     Result<key::Key> made = key::Key::decode(bytes_of(encoding, len));
-    if (!made) return std::move(made).error();
+    if (!made) return invalid("the encoding is not canonical: " + made.error().message);
     *key = std::make_unique<tlc_key>(std::move(*made)).release();
     return tlc_status{TLC_OK};
   });
