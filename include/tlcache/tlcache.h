@@ -264,7 +264,8 @@ TLC_API tlc_status tlc_request_set_engine(tlc_request* request, tlc_str engine, 
 TLC_API tlc_status tlc_request_set_toolchain(tlc_request* request, const void* data, size_t len, tlc_error* error);
 /** States that nothing compiles this artifact, so that its key needs no toolchain. @since 0.1 */
 TLC_API tlc_status tlc_request_set_no_toolchain(tlc_request* request, tlc_error* error);
-/** A label for people (`matmul 128x128`), shown by the tools. Never in the key. @since 0.1 */
+/** A label for people (`matmul 128x128`), shown by the tools. Never in the key. For what tlc_cache_get_or_compile
+    publishes; a put takes the bundle's. @since 0.1 */
 TLC_API tlc_status tlc_request_set_label(tlc_request* request, tlc_str label, tlc_error* error);
 /** An artifact without a member of this name is incomplete: not stored, and a look-up of it misses. @since 0.1 */
 TLC_API tlc_status tlc_request_require_member(tlc_request* request, tlc_str name, tlc_error* error);

@@ -162,6 +162,7 @@ class Cache : public std::enable_shared_from_this<Cache> {
   Result<Begun> take_off(Local& under, const key::Key& key, const std::shared_ptr<Flight>& flight,
                          port::Deadline deadline, const tlc_cancel* cancel);
   Published publish(const key::Key& key, const Bundle& bundle, const PublishMode& mode);
+  Published publish_plain(const key::Key& key, const store::RecordContent& content, const PublishMode& mode);
   Published publish_content(const store::RecordContent& content, const PublishMode& mode);
   Published keep_in_memory(const store::RecordContent& content, Published published);
   Result<store::ArtifactRef> compile(const tlc_request& request, const key::Key& key, const CompileOptions& options,
@@ -176,7 +177,7 @@ class Cache : public std::enable_shared_from_this<Cache> {
   // links.cpp
   Look follow(const store::Artifact& link, bool quiet = false);
   Result<std::vector<key::Guard>> read_guards(const Bundle& bundle);
-  Result<void> add_variant(const key::Key& from, key::Variant variant);
+  Result<void> add_variant(const key::Key& from, key::Variant variant, std::string_view label);
 
   Settings settings_;
   std::atomic<Local*> current_{nullptr};

@@ -68,7 +68,7 @@ const char* removal_name(store::RemovalReason reason) {
     case store::RemovalReason::cleared:
       break;
   }
-  return "its namespace was cleared";
+  return "it was cleared";
 }
 
 /// The guards that fail, of the variant of which the fewest do.

@@ -145,21 +145,38 @@ Published Cache::publish_content(const store::RecordContent& content, const Publ
   return published;
 }
 
+// What stands under the key may be a link. If it leads to an artifact, that is what exists; if its files have changed,
+// it gives way.
+Published Cache::publish_plain(const key::Key& key, const store::RecordContent& content, const PublishMode& mode) {
+  Published published = publish_content(content, mode);
+  if (published.status != TLC_EXISTED) return published;
+  Look now = look(key.digest(), true);
+  if (now.outcome != store::Outcome::hit || now.artifact->kind() != store::Kind::link) return published;
+  Look led_to = follow(*now.artifact, true);
+  if (led_to.outcome == store::Outcome::hit) {
+    published.artifact = std::move(led_to.artifact);
+    return published;
+  }
+  PublishMode instead = mode;
+  instead.replace = true;
+  instead.expected = now.artifact->header().sequence;
+  return publish_content(content, instead);
+}
+
 // With guards the artifact goes under a key of its own, and the request's key becomes a link to it.
 Published Cache::publish(const key::Key& key, const Bundle& bundle, const PublishMode& mode) {
   const std::vector<store::MemberView> members = bundle.members();
-  if (bundle.guards().empty()) return publish_content(content_of(key, bundle, members, mode.label), mode);
+  const store::RecordContent plain = content_of(key, bundle, members, mode.label);
+  if (bundle.guards().empty()) return publish_plain(key, plain, mode);
   const auto failed = [](const Error& error) { return Published{error.status, {}, error.message, error.sys_errno}; };
   Result<std::vector<key::Guard>> guards = read_guards(bundle);
   if (!guards) return failed(guards.error());
   Result<key::Key> content = key::content_key(key, *guards);
   if (!content) return failed(content.error());
-  PublishMode inner = mode;
-  inner.replace = false;
-  Published published = publish_content(content_of(*content, bundle, members, mode.label), inner);
+  Published published = publish_content(content_of(*content, bundle, members, mode.label), mode);
   if (published.status != TLC_OK && published.status != TLC_EXISTED) return published;
   TLC_STEP("publish.before_link");
-  if (Result<void> linked = add_variant(key, {std::move(*guards), content->digest()}); !linked) {
+  if (Result<void> linked = add_variant(key, {std::move(*guards), content->digest()}, plain.label); !linked) {
     note_not_stored(linked.error().message);
     published.status = TLC_NOT_STORED;
     published.reason = linked.error().message;

@@ -70,7 +70,7 @@ Result<std::vector<key::Guard>> Cache::read_guards(const Bundle& bundle) {
 }
 
 // Another process may add a variant at the same time: then its is read and ours added to it.
-Result<void> Cache::add_variant(const key::Key& from, key::Variant variant) {
+Result<void> Cache::add_variant(const key::Key& from, key::Variant variant, std::string_view label) {
   for (int i = 0; i < kTries; ++i) {
     const Look now = look(from.digest(), true);
     key::Link link;
@@ -89,6 +89,7 @@ Result<void> Cache::add_variant(const key::Key& from, key::Variant variant) {
     content.kind = store::Kind::link;
     content.key = from.digest();
     content.name_space = from.name_space();
+    content.label = label;
     content.key_encoding = from.encoding();
     content.members = {&member, 1};
     mode.want_artifact = false;
@@ -101,7 +102,7 @@ Result<void> Cache::add_variant(const key::Key& from, key::Variant variant) {
 
 Result<void> Cache::link(const key::Key& from, const key::Key& to) {
   if (from == to) return make_error(TLC_E_INVALID, "a key cannot lead to itself");
-  return add_variant(from, key::Variant{{}, to.digest()});
+  return add_variant(from, key::Variant{{}, to.digest()}, {});
 }
 
 }  // namespace tlc::cache

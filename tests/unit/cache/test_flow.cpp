@@ -266,8 +266,17 @@ void test_guards(void**) {
   assert_int_equal(get(cache.get(), key.get()), TLC_MISS);
   ::unlink(shadow.c_str());
   assert_int_equal(get(cache.get(), key.get()), TLC_OK);
+  // A put without guards finds what a link leads to, and takes the place of one that leads nowhere.
+  tlc_artifact* found = nullptr;
+  assert_int_equal(tlc_cache_put(cache.get(), key.get(), make_bundle("plain").get(), &found, nullptr), TLC_EXISTED);
+  std::size_t size = 0;
+  assert_memory_equal(tlc_artifact_data(found, 0, &size), "one", 3);
+  tlc_artifact_release(found);
   ::unlink(header.c_str());
   assert_int_equal(get(cache.get(), key.get()), TLC_MISS);
+  assert_int_equal(tlc_cache_put(cache.get(), key.get(), make_bundle("plain").get(), nullptr, nullptr), TLC_OK);
+  assert_int_equal(get(cache.get(), key.get(), &content), TLC_OK);
+  assert_string_equal(content.c_str(), "plain");
 }
 
 void test_links(void**) {
