@@ -101,6 +101,8 @@ PutResult Store::index_record(const RecordImage& image, Place place, const PutMo
     IndexRecord old;
     Result<Lookup> got = index.get(header.key, old);
     if (!got) return std::move(got).error();
+    // A rebuild in another process may have found this very record already.
+    if (*got == Lookup::hit && intact(old, header.key) && old.sequence == header.sequence) return {};
     replaced = *got == Lookup::hit;
     const bool present = replaced && intact(old, header.key) &&
                          old.kind != static_cast<std::uint8_t>(Kind::tombstone) &&

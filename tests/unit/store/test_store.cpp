@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "port/file.hpp"
 #include "store_support.hpp"
@@ -124,6 +126,30 @@ void test_a_lost_index_is_rebuilt(void**) {
   assert_true(store.has(1000, 10));
 }
 
+// A rebuild may index a record between its append and its own index transaction: a put must not take itself for
+// another's.
+void test_puts_during_a_rebuild(void**) {
+  for (int round = 0; round < 20; ++round) {
+    StoreFixture store;
+    for (std::uint64_t i = 1; i <= 50; ++i) assert_int_equal(store.put(i, 200).status, TLC_OK);
+    std::atomic<bool> stop{false};
+    store->control().header()->rebuild_segment.store(0);
+    store->control().header()->rebuild.store(1);
+    std::thread rebuilder([&] {
+      while (!stop.load()) {
+        store->control().header()->rebuild_segment.store(0);
+        store->control().header()->rebuild.store(1);
+        (void)store->rebuild_some(1'000'000);
+      }
+    });
+    std::vector<tlc_status> statuses;
+    for (std::uint64_t i = 100; i < 300; ++i) statuses.push_back(store.put(i, 200).status);
+    stop = true;
+    rebuilder.join();
+    for (const tlc_status status : statuses) assert_int_equal(status, TLC_OK);
+  }
+}
+
 void flip(const std::string& path, std::uint64_t offset) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(static_cast<std::streamoff>(offset));
@@ -230,6 +256,7 @@ int main() {
       cmocka_unit_test(test_clear),
       cmocka_unit_test(test_limit_holds),
       cmocka_unit_test(test_a_lost_index_is_rebuilt),
+      cmocka_unit_test(test_puts_during_a_rebuild),
       cmocka_unit_test(test_a_damaged_payload_costs_itself),
       cmocka_unit_test(test_verify_repairs),
       cmocka_unit_test(test_folder),
