@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "scratch.hpp"
 #include "backend/ops.hpp"
 #include "backend_support.hpp"
 #include "fake_host.hpp"
+#include "scratch.hpp"
 #include "support/spawn.hpp"
 
 extern "C" tlc_status tlc_cpu_plugin_init_v1(const tlc_host_api* host, const tlc_backend_ops** ops, void** state,
@@ -276,16 +276,17 @@ void validate_refuses_what_cannot_run_here(void**) {
   assert_fails(cpu().validate(nullptr, other, nullptr), TLC_REJECTED, "riscv64");
   FakeBundle none;
   assert_fails(cpu().validate(nullptr, none, nullptr), TLC_REJECTED, "no shared object");
-  assert_fails(cpu().symbol(*cpu().load(
-                                nullptr,
-                                [&] {
-                                  static const Scratch scratch;
-                                  made.bundle.folder = scratch.path();
-                                  return static_cast<tlc_artifact*>(made.bundle);
-                                }(),
-                                nullptr),
-                            "absent"),
-               TLC_E_NOT_FOUND, "'absent'");
+}
+
+void absent_symbols_are_named(void**) {
+  const Scratch scratch;
+  auto made = compile(request_of("int f(void) { return 1; }"));
+  assert_ok(made.done);
+  made.bundle.folder = scratch.path();
+  const auto module = cpu().load(nullptr, made.bundle, nullptr);
+  assert_ok(module);
+  assert_fails(cpu().symbol(*module, "absent"), TLC_E_NOT_FOUND, "'absent'");
+  cpu().unload(*module);
 }
 
 void native_code_compiles_and_runs(void**) {
@@ -346,6 +347,7 @@ int main() {
       cmocka_unit_test(identity_is_content),
       cmocka_unit_test(a_header_written_during_the_compile_is_not_trusted),
       cmocka_unit_test(validate_refuses_what_cannot_run_here),
+      cmocka_unit_test(absent_symbols_are_named),
       cmocka_unit_test(native_code_compiles_and_runs),
       cmocka_unit_test(a_cancelled_compile_ends),
       cmocka_unit_test(clang_works_too),

@@ -174,12 +174,15 @@ void the_cpu_backend_works_as_a_plugin(void**) {
   const Scratch scratch;
   Registry registry;
   assert_ok(load_plugin(registry, fake_host(), copy_of("cpu_plugin", scratch.path()), PluginTrust::allowed));
-  auto entry = registry.find("cpu", "");
-  assert_ok(entry);
-  const Entry::Call call(**entry);
-  const auto target = call->resolve_target(nullptr, "cpu:auto");
-  assert_ok(target);
-  assert_true(contains(*target, "cpu:"));
+  {
+    auto entry = registry.find("cpu", "");
+    assert_ok(entry);
+    const Entry::Call call(**entry);
+    const auto target = call->resolve_target(nullptr, "cpu:auto");
+    assert_ok(target);
+    assert_true(contains(*target, "cpu:"));
+  }
+  registry.retire_all();  // closes it
 }
 
 }  // namespace
