@@ -451,7 +451,8 @@ Answer cc(const Arguments& words) {
     if (status == TLC_OK && words[0] == "kernel") {
       state().held["kernel"] = {&api, "kernel", artifact};
     } else if (status == TLC_OK) {
-      tlc_module* module = nullptr;  // never released: the function stays callable
+      static auto& loaded = *new std::vector<tlc_module*>;  // never released: the functions stay callable
+      tlc_module*& module = loaded.emplace_back(nullptr);
       void* address = nullptr;
       status = api.tlc_cache_load(cache.handle, artifact, nullptr, &module, &failure.error);
       if (status == TLC_OK) status = api.tlc_module_symbol(module, {"f", 1}, &address, &failure.error);
