@@ -45,18 +45,14 @@ static const tlc_member* tlcpy_find(const tlc_artifact* artifact, const char* na
   text.len = length;
   memset(&tlcpy_thread_member, 0, sizeof tlcpy_thread_member);
   tlcpy_thread_member.struct_size = TLC_SIZEOF(tlc_member, type);
-  return tlc_artifact_find(artifact, text, &tlcpy_thread_member, NULL) == TLC_OK
-             ? &tlcpy_thread_member
-             : NULL;
+  return tlc_artifact_find(artifact, text, &tlcpy_thread_member, NULL) == TLC_OK ? &tlcpy_thread_member : NULL;
 }
 
 /* As tlc_artifact_member_at; valid until this thread's next call. NULL: beyond the last. */
 static const tlc_member* tlcpy_member(const tlc_artifact* artifact, size_t index) {
   memset(&tlcpy_thread_member, 0, sizeof tlcpy_thread_member);
   tlcpy_thread_member.struct_size = TLC_SIZEOF(tlc_member, type);
-  return tlc_artifact_member_at(artifact, index, &tlcpy_thread_member, NULL) == TLC_OK
-             ? &tlcpy_thread_member
-             : NULL;
+  return tlc_artifact_member_at(artifact, index, &tlcpy_thread_member, NULL) == TLC_OK ? &tlcpy_thread_member : NULL;
 }
 
 /* Fills an error a callback was given. */
@@ -92,8 +88,7 @@ static void on_sigint(int signal_number, siginfo_t* info, void* context) {
   if (token) tlc_cancel_trigger(token);
   if (tlcpy_guard_previous.sa_flags & SA_SIGINFO) {
     tlcpy_guard_previous.sa_sigaction(signal_number, info, context);
-  } else if (tlcpy_guard_previous.sa_handler != SIG_IGN &&
-             tlcpy_guard_previous.sa_handler != SIG_DFL) {
+  } else if (tlcpy_guard_previous.sa_handler != SIG_IGN && tlcpy_guard_previous.sa_handler != SIG_DFL) {
     tlcpy_guard_previous.sa_handler(signal_number);
   }
 }
@@ -124,8 +119,7 @@ static void tlcpy_guard_end(tlc_cancel* outer) {
   tlcpy_guard_depth = tlcpy_guard_depth - 1;
   if (tlcpy_guard_depth == 0) {
     struct sigaction now;
-    if (sigaction(SIGINT, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
-        now.sa_sigaction == on_sigint) {
+    if (sigaction(SIGINT, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_sigint) {
       sigaction(SIGINT, &tlcpy_guard_previous, NULL);
     }
   }

@@ -3,7 +3,10 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <thread>
 
 #include "port/file.hpp"
 #include "port/lock.hpp"
@@ -12,13 +15,16 @@
 namespace tlc::store {
 namespace {
 
-bool lock_mutex(std::timed_mutex& mutex, port::Deadline deadline) {
-  const std::uint64_t left = deadline.remaining_ns();
-  if (left == port::Deadline::kNever) {
-    mutex.lock();
-    return true;
+constexpr std::uint64_t kFirstNapUs = 20;
+constexpr std::uint64_t kLongestNapUs = 1000;
+
+// Tried again and again, as the lock on the file is: std::timed_mutex locks in a way that ThreadSanitizer does not see.
+bool lock_mutex(std::mutex& mutex, port::Deadline deadline) {
+  for (std::uint64_t nap_us = kFirstNapUs; !mutex.try_lock(); nap_us = std::min(2 * nap_us, kLongestNapUs)) {
+    if (deadline.passed()) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(nap_us));
   }
-  return mutex.try_lock_for(std::chrono::nanoseconds(left));
+  return true;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ class WriteLock {
   const char* name_;
   port::LockFile file_;
   port::FileId id_;
-  std::timed_mutex mutex_;
+  std::mutex mutex_;
 };
 
 }  // namespace tlc::store

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "scratch.hpp"
 #include "backend/plugin.hpp"
 #include "backend_support.hpp"
 #include "fake_host.hpp"
+#include "scratch.hpp"
 
 using namespace tlc;
 using namespace tlc::backend;

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "scratch.hpp"
 #include "backend/registry.hpp"
 #include "backend_support.hpp"
+#include "scratch.hpp"
 
 using namespace tlc;
 using namespace tlc::backend;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "scratch.hpp"
 #include "port/file.hpp"
+#include "scratch.hpp"
 #include "trust/file_digest.hpp"
 #include "trust/key_file.hpp"
 
