@@ -177,7 +177,7 @@ class Cache : public std::enable_shared_from_this<Cache> {
   // links.cpp
   Look follow(const store::Artifact& link, bool quiet = false);
   Result<std::vector<key::Guard>> read_guards(const Bundle& bundle);
-  Result<void> add_variant(const key::Key& from, key::Variant variant, std::string_view label);
+  Result<void> add_variant(const key::Key& from, const key::Variant& variant, std::string_view label);
 
   Settings settings_;
   std::atomic<Local*> current_{nullptr};

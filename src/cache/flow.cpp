@@ -16,7 +16,7 @@
 namespace tlc::cache {
 namespace {
 
-constexpr std::int64_t kDefaultWaitMs = 10 * 60 * 1000;
+constexpr std::int64_t kDefaultWaitMs = std::int64_t{10} * 60 * 1000;
 constexpr std::uint64_t kFirstNapNs = 1'000'000;
 constexpr std::uint64_t kLongestNapNs = 20'000'000;
 constexpr std::uint64_t kFailureKeptNs = 24ULL * 3600 * 1'000'000'000;

@@ -70,7 +70,7 @@ Result<std::vector<key::Guard>> Cache::read_guards(const Bundle& bundle) {
 }
 
 // Another process may add a variant at the same time: then its is read and ours added to it.
-Result<void> Cache::add_variant(const key::Key& from, key::Variant variant, std::string_view label) {
+Result<void> Cache::add_variant(const key::Key& from, const key::Variant& variant, std::string_view label) {
   for (int i = 0; i < kTries; ++i) {
     const Look now = look(from.digest(), true);
     key::Link link;

@@ -73,7 +73,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
       shift = 10 * (static_cast<unsigned>(at) + 1);
       unit.remove_prefix(1);
     }
-    if (unit != "" && unit != "B" && unit != "iB") return std::nullopt;
+    if (!unit.empty() && unit != "B" && unit != "iB") return std::nullopt;
   }
   if (value > (std::numeric_limits<std::uint64_t>::max() >> shift)) return std::nullopt;
   return value << shift;

@@ -14,6 +14,7 @@
 
 namespace {
 
+// The size of a pointer member is what is meant. NOLINTBEGIN(bugprone-sizeof-expression)
 constexpr tlc_layout kLayout[] = {
     {"tlc_str", nullptr, 0, sizeof(tlc_str)},
     {"tlc_str", "data", offsetof(tlc_str, data), sizeof(tlc_str::data)},
@@ -174,6 +175,7 @@ constexpr tlc_layout kLayout[] = {
     {"tlc_remote_ops", "remove", offsetof(tlc_remote_ops, remove), sizeof(tlc_remote_ops::remove)},
     {"tlc_remote_ops", "close", offsetof(tlc_remote_ops, close), sizeof(tlc_remote_ops::close)},
 };
+// NOLINTEND(bugprone-sizeof-expression)
 
 constexpr tlc_constant kConstants[] = {
     {"TLC_VERSION_MAJOR", static_cast<std::int64_t>(TLC_VERSION_MAJOR)},

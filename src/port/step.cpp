@@ -18,7 +18,7 @@ void step(const char* name) {
   if (wanted == nullptr) return;
   const size_t length = ::strlen(name);
   if (::strncmp(wanted, name, length) != 0 || (wanted[length] != '\0' && wanted[length] != ':')) return;
-  const long at = wanted[length] == ':' ? ::atol(wanted + length + 1) : 1;
+  const long at = wanted[length] == ':' ? ::strtol(wanted + length + 1, nullptr, 10) : 1;
   if (passages.fetch_add(1) + 1 == at) ::kill(::getpid(), SIGKILL);
 }
 

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kBatch = 256;
 constexpr std::uint64_t kWaitMs = 1000;
 constexpr std::int64_t kLeftoverAgeS = 3600;
-constexpr std::int64_t kOldFormatAgeS = 30 * 24 * 3600;
+constexpr std::int64_t kOldFormatAgeS = std::int64_t{30} * 24 * 3600;
 
 std::int64_t age_of(const struct stat& st) {
   return static_cast<std::int64_t>(port::wall_ns() / 1'000'000'000) - st.st_mtim.tv_sec;
