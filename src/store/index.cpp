@@ -199,8 +199,4 @@ Result<std::string> Index::validate_now(bool repair) {
   return fault;
 }
 
-void Index::abandon() {
-  if (writer_) writer_->abandon();
-}
-
 }  // namespace tlc::store

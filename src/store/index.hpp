@@ -43,9 +43,6 @@ class Index {
   /// Checks the whole current index; sets it aside if it is damaged. Returns what was found, "" if it is whole.
   Result<std::string> validate_now(bool repair);
 
-  /// For the child of a fork: forgets what only the parent may use.
-  void abandon();
-
  private:
   struct Open {
     std::uint64_t generation;

@@ -51,12 +51,6 @@ void Store::drop_dead_segments() {
   segments_.sweep(false);
 }
 
-std::optional<IndexRecord> Store::record_of(const trust::Digest& key) {
-  IndexRecord record;
-  if (index_.get(key, record) != Lookup::hit || !intact(record, key)) return std::nullopt;
-  return record;
-}
-
 // An Error says why the record cannot be had: TLC_MISS (its segment is gone) or TLC_REJECTED.
 Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change,
                                        bool quiet) {

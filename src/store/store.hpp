@@ -113,8 +113,6 @@ class Store : public std::enable_shared_from_this<Store> {
     if (artifact != nullptr) touch(*artifact);
     return artifact;
   }
-  /// The entry's record in the index, if there is one and it is intact.
-  [[nodiscard]] std::optional<IndexRecord> record_of(const trust::Digest& key);
 
   // ---- publish.cpp
   [[nodiscard]] PutResult put(const RecordContent& content, PutMode mode);
