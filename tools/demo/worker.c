@@ -10,7 +10,6 @@
  *
  * ready_ms: from that line until both kernels could be called. The same in Python: worker.py.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +151,7 @@ int main(int argc, char** argv) {
   const int softmax_compiled = get_kernel(cache, argv[1], "softmax", NULL, &softmax);
   const double ready = now_ms() - started;
 
-  check_matmul(matmul, atof(argv[3]));
+  check_matmul(matmul, strtod(argv[3], NULL));
   check_softmax(softmax);
   tlc_cache_close(cache);
   printf("{\"language\": \"C\", \"ready_ms\": %.3f, \"compiled\": [%s%s%s]}\n", ready,
