@@ -17,6 +17,9 @@ inline constexpr const char* kMember = "kernel.so";
 void compile(Host host, tlc_call* call, const tlc_request* request, std::string_view target, tlc_bundle* bundle,
              tlc_log* log);
 
+/// describe.cpp
+[[nodiscard]] std::string describe(Host host, const tlc_artifact* artifact);
+
 /// load.cpp
 void validate(Host host, const tlc_artifact* artifact, const tlc_load_options* options);
 [[nodiscard]] void* load(Host host, tlc_artifact* artifact, const tlc_load_options* options);

@@ -6,6 +6,7 @@
 #include "cpu/cpu.hpp"
 #include "cpu/failure.hpp"
 #include "cpu/target.hpp"
+#include "support/json.hpp"
 
 extern "C" tlc_status tlc_cpu_plugin_init_v1(const tlc_host_api* host, const tlc_backend_ops** ops, void** state,
                                              tlc_error* error);
@@ -86,24 +87,15 @@ void slot_unload(void* /*state*/, void* module) {
   unload(module);
 }
 
-std::string quoted(const std::string& plain) {
-  std::string out = "\"";
-  for (const char c : plain) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) out += c;
-  }
-  return out + "\"";
-}
-
 /// One language of the probe: the compiler and its version, or why there is none.
 std::string probe_language(Host host, tlc_call* call, Language language, bool& found) {
   try {
     const Compiler compiler = find_compiler(host, call, "", language, Options());
     found = true;
-    return "{\"compiler\": " + quoted(compiler.path) + ", \"version\": " + quoted(compiler.version) +
-           ", \"machine\": " + quoted(compiler.machine) + "}";
+    return "{\"compiler\": " + json_text(compiler.path) + ", \"version\": " + json_text(compiler.version) +
+           ", \"machine\": " + json_text(compiler.machine) + "}";
   } catch (const Failure& failure) {
-    return std::string("{\"missing\": ") + quoted(failure.what()) + "}";
+    return std::string("{\"missing\": ") + json_text(failure.what()) + "}";
   }
 }
 
@@ -114,9 +106,14 @@ tlc_status slot_probe(void* state, tlc_call* call, tlc_blob** json, tlc_error* e
     const std::string cxx = probe_language(host, call, Language::cxx, found);
     if (!found) (void)find_driver("", Language::c);  // throws what is missing
     return host.give(
-        json, "{\"native\": " + quoted(resolve_target("cpu:native")) + ", \"c\": " + c + ", \"c++\": " + cxx + "}",
+        json, "{\"native\": " + json_text(resolve_target("cpu:native")) + ", \"c\": " + c + ", \"c++\": " + cxx + "}",
         error);
   });
+}
+
+tlc_status slot_describe(void* state, tlc_call* /*call*/, const tlc_artifact* artifact, tlc_blob** json,
+                         tlc_error* error) {
+  return guarded(state, error, [&](Host host) { return host.give(json, describe(host, artifact), error); });
 }
 
 void slot_close(void* state) {
@@ -145,6 +142,7 @@ constexpr tlc_backend_ops kOps = {
     slot_unload,
     slot_probe,
     slot_close,
+    slot_describe,
 };
 
 }  // namespace

@@ -32,7 +32,8 @@ constexpr std::size_t kMaxNeeded = 256;
 /// One pass over one file. Functions say whether to go on; problem_ tells why not.
 class Checker {
  public:
-  Checker(const void* data, std::size_t size) : data_(static_cast<const char*>(data)), size_(size) {}
+  Checker(const void* data, std::size_t size, bool list_functions = false)
+      : data_(static_cast<const char*>(data)), size_(size), list_functions_(list_functions) {}
 
   ElfCheck elf() {
     if (header() && sections()) (void)segments();
@@ -288,8 +289,16 @@ class Checker {
       if (placed && !in_span(symbol.st_value)) {
         return bad("a symbol's address is outside of what is loaded");
       }
+      if (list_functions_ && placed && is_global_function(symbol)) {
+        const std::string_view name = names_.substr(symbol.st_name);
+        out_.functions.emplace_back(name.substr(0, name.find('\0')));
+      }
     }
     return true;
+  }
+
+  static bool is_global_function(const Elf64_Sym& symbol) {
+    return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
   }
 
   /// Between the first and the last loaded byte; end markers may lie one past it.
@@ -357,6 +366,7 @@ class Checker {
 
   const char* data_;
   std::size_t size_;
+  bool list_functions_;
   ElfCheck out_;
   Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> loads_;
@@ -374,8 +384,8 @@ ElfCheck check_elf(const void* data, std::size_t size) {
   return Checker(data, size).elf();
 }
 
-ElfCheck check_shared_object(const void* data, std::size_t size) {
-  return Checker(data, size).shared_object();
+ElfCheck check_shared_object(const void* data, std::size_t size, bool list_functions) {
+  return Checker(data, size, list_functions).shared_object();
 }
 
 std::uint16_t host_elf_machine() {

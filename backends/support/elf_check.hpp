@@ -11,12 +11,13 @@
 namespace tlcb {
 
 struct ElfCheck {
-  std::string problem;              ///< what is wrong, as the end of a sentence; empty: nothing
-  std::uint16_t type = 0;           ///< ET_*
-  std::uint16_t machine = 0;        ///< EM_*
-  std::uint32_t flags = 0;          ///< e_flags: the processor, for GPU code objects
-  std::string soname;               ///< DT_SONAME
-  std::vector<std::string> needed;  ///< DT_NEEDED: libraries it wants
+  std::string problem;                 ///< what is wrong, as the end of a sentence; empty: nothing
+  std::uint16_t type = 0;              ///< ET_*
+  std::uint16_t machine = 0;           ///< EM_*
+  std::uint32_t flags = 0;             ///< e_flags: the processor, for GPU code objects
+  std::string soname;                  ///< DT_SONAME
+  std::vector<std::string> needed;     ///< DT_NEEDED: libraries it wants
+  std::vector<std::string> functions;  ///< global functions it defines, if they were asked for
 
   [[nodiscard]] bool ok() const { return problem.empty(); }
 };
@@ -25,7 +26,7 @@ struct ElfCheck {
 [[nodiscard]] ElfCheck check_elf(const void* data, std::size_t size);
 
 /// The same, and a shared object whose load commands and dynamic section a loader can follow.
-[[nodiscard]] ElfCheck check_shared_object(const void* data, std::size_t size);
+[[nodiscard]] ElfCheck check_shared_object(const void* data, std::size_t size, bool list_functions = false);
 
 /// e_machine of the code this program consists of.
 [[nodiscard]] std::uint16_t host_elf_machine();

@@ -159,10 +159,18 @@ typedef struct tlc_backend_ops {
   tlc_status (*probe)(void* state, tlc_call* call, tlc_blob** json, tlc_error* error);
   /** Ends the backend: at unregister, after the last running call. */
   void (*close)(void* state);
+
+  /* ---- 0.2 ---- */
+  /**
+   * What the artifact's binaries say of themselves, for people and tools: a JSON object `{"members": {NAME: {...}}}`, each
+   * with `format` and whatever else can be read without a device: `archs`, `kernels` (a list of objects with a `name`),
+   * `symbols`. As for `validate`, the bytes may be anybody's.
+   */
+  tlc_status (*describe)(void* state, tlc_call* call, const tlc_artifact* artifact, tlc_blob** json, tlc_error* error);
 } tlc_backend_ops;
 
 /** struct_size of the table in this header. */
-#define TLC_BACKEND_OPS_SIZE TLC_SIZEOF(tlc_backend_ops, close)
+#define TLC_BACKEND_OPS_SIZE TLC_SIZEOF(tlc_backend_ops, describe)
 /** The part every table has: up to caps. */
 #define TLC_BACKEND_OPS_PREFIX TLC_SIZEOF(tlc_backend_ops, caps)
 

@@ -610,6 +610,16 @@ TLC_API void tlc_load_options_init(tlc_load_options* options);
  */
 TLC_API tlc_status tlc_cache_load(tlc_cache* cache, tlc_artifact* artifact, const tlc_load_options* options,
                                   tlc_module** module, tlc_error* error);
+/**
+ * What the artifact's binaries say of themselves, read by the backend of its target and engine: a JSON object
+ * `{"members": {NAME: {"format": ...}}}`, with archs, kernels and symbols where the backend reads them. Needs no device.
+ * @param cache  Whose backends are asked.
+ * @param json   Receives the text; release with tlc_blob_release.
+ * @return TLC_OK, TLC_E_UNSUPPORTED (stored for no target, or the backend cannot tell), TLC_E_NOT_FOUND (no backend)
+ * @since 0.2
+ */
+TLC_API tlc_status tlc_artifact_describe(const tlc_artifact* artifact, tlc_cache* cache, tlc_blob** json,
+                                         tlc_error* error);
 /** Address of a symbol: a function for a CPU module, the driver's function handle for a device. Borrowed. @since 0.1 */
 TLC_API tlc_status tlc_module_symbol(tlc_module* module, tlc_str name, void** address, tlc_error* error);
 /** The backend's own handle of the module. Borrowed; NULL in a child that may not use it. @since 0.1 */

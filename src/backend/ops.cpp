@@ -214,7 +214,8 @@ bool Ops::same_as(const Ops& other) const {
          table_.validate == other.table_.validate && table_.place == other.table_.place &&
          table_.load == other.table_.load && table_.symbol == other.table_.symbol &&
          table_.native == other.table_.native && table_.unload == other.table_.unload &&
-         table_.probe == other.table_.probe && table_.close == other.table_.close;
+         table_.probe == other.table_.probe && table_.close == other.table_.close &&
+         table_.describe == other.table_.describe;
 }
 
 Error Ops::unsupported(const char* slot) const {
@@ -295,6 +296,13 @@ Result<std::string> Ops::probe(tlc_call* call) const {
 
 void Ops::close() const {
   if (table_.close != nullptr) guarded_quiet([&] { table_.close(state_); });
+}
+
+Result<std::string> Ops::describe(tlc_call* call, const tlc_artifact* artifact) const {
+  if (table_.describe == nullptr) return unsupported("describe");
+  return guarded_bytes(*this, "describe", [&](tlc_blob** json, tlc_error* error) {
+    return table_.describe(state_, call, artifact, json, error);
+  });
 }
 
 }  // namespace tlc::backend

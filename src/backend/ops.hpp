@@ -65,6 +65,7 @@ class Ops {
   [[nodiscard]] Result<std::string> probe(tlc_call* call) const;
   /// NULL: nothing to do. What is thrown is swallowed.
   void close() const;
+  [[nodiscard]] Result<std::string> describe(tlc_call* call, const tlc_artifact* artifact) const;
 
  private:
   Ops() = default;

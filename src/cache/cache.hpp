@@ -113,6 +113,8 @@ class Cache : public std::enable_shared_from_this<Cache> {
 
   // ---- load.cpp
   Result<std::shared_ptr<Module>> load(store::Artifact& artifact, const tlc_load_options& options);
+  /// What its binaries say of themselves: JSON of the backend's.
+  Result<std::string> describe(const store::Artifact& artifact);
 
   // ---- explain.cpp, report.cpp: JSON
   Result<std::string> explain(const key::Key& key);

@@ -79,6 +79,9 @@ namespace tlc::cache {
 [[nodiscard]] inline tlc_artifact* to_public(store::Artifact* artifact) {
   return reinterpret_cast<tlc_artifact*>(artifact);
 }
+[[nodiscard]] inline const tlc_artifact* to_public(const store::Artifact* artifact) {
+  return reinterpret_cast<const tlc_artifact*>(artifact);
+}
 [[nodiscard]] inline store::Artifact* to_core(tlc_artifact* artifact) {
   return reinterpret_cast<store::Artifact*>(artifact);
 }

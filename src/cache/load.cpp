@@ -2,6 +2,7 @@
 // From an artifact to a module, by the backend of its target and engine.
 #include <utility>
 
+#include "backend/json.hpp"
 #include "cache/cache.hpp"
 #include "cache/log.hpp"
 #include "cache/values.hpp"
@@ -62,6 +63,20 @@ Result<std::shared_ptr<Module>> Cache::load(store::Artifact& given, const tlc_lo
     artifact.retain();
     return std::make_shared<Module>(*found, store::ArtifactRef(&artifact), *loaded);
   });
+}
+
+Result<std::string> Cache::describe(const store::Artifact& artifact) {
+  Result<Pair> pair = pair_of(artifact);
+  if (!pair) return std::move(pair).error();
+  Result<std::shared_ptr<backend::Entry>> found = registry().find(pair->kind, pair->engine);
+  if (!found) return std::move(found).error();
+  const backend::Entry::Call backend(**found);
+  if (!backend) return backend.refused();
+  tlc_call call{this, backend->name(), nullptr};
+  Result<std::string> json = backend->describe(&call, to_public(&artifact));
+  if (json && !backend::is_json_object(*json))
+    return make_error(TLC_E_CALLBACK, "backend '" + backend->name() + "': describe returned what is no JSON object");
+  return json;
 }
 
 }  // namespace tlc::cache

@@ -150,6 +150,7 @@ constexpr tlc_layout kLayout[] = {
     {"tlc_backend_ops", "unload", offsetof(tlc_backend_ops, unload), sizeof(tlc_backend_ops::unload)},
     {"tlc_backend_ops", "probe", offsetof(tlc_backend_ops, probe), sizeof(tlc_backend_ops::probe)},
     {"tlc_backend_ops", "close", offsetof(tlc_backend_ops, close), sizeof(tlc_backend_ops::close)},
+    {"tlc_backend_ops", "describe", offsetof(tlc_backend_ops, describe), sizeof(tlc_backend_ops::describe)},
     {"tlc_plugin_desc", nullptr, 0, sizeof(tlc_plugin_desc)},
     {"tlc_plugin_desc", "magic", offsetof(tlc_plugin_desc, magic), sizeof(tlc_plugin_desc::magic)},
     {"tlc_plugin_desc", "struct_size", offsetof(tlc_plugin_desc, struct_size), sizeof(tlc_plugin_desc::struct_size)},

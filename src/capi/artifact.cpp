@@ -105,6 +105,18 @@ tlc_status tlc_cache_load(tlc_cache* cache, tlc_artifact* artifact, const tlc_lo
   });
 }
 
+tlc_status tlc_artifact_describe(const tlc_artifact* artifact, tlc_cache* cache, tlc_blob** json, tlc_error* error) {
+  return call(error, [&]() -> Result<tlc_status> {
+    TLC_REQUIRE(json);
+    *json = nullptr;
+    TLC_REQUIRE(artifact);
+    TLC_REQUIRE(cache);
+    Result<std::string> described = cache->cache->describe(*to_core(artifact));
+    if (!described) return std::move(described).error();
+    return give(json, std::move(*described));
+  });
+}
+
 tlc_status tlc_module_symbol(tlc_module* module, tlc_str name, void** address, tlc_error* error) {
   return call(error, [&]() -> Result<tlc_status> {
     TLC_REQUIRE(address);

@@ -123,6 +123,9 @@ class Compile(CliTest):
         text, _ = self.run_tool("show", digest)
         self.assertIn("cpu:", text)
         self.assertIn("-O3", text)
+        self.assertRegex(text, r"functions +answer")
+        binary = self.run_json("show", digest)["binaries"]["kernel.so"]
+        self.assertEqual((binary["format"], binary["functions"]), ("ELF shared object", ["answer"]))
         total = self.run_json("stats")["total"]
         self.assertEqual(total["compiles"], 1)
         self.assertGreaterEqual(total["hits"], 1)

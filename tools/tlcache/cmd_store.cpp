@@ -110,11 +110,67 @@ void print_fields(const Json& key) {
   table.print("  ");
 }
 
+/// What the artifact's backend reads from its binaries; null when there is none or it cannot tell.
+Json describe_binaries(tlc_cache* cache, const tlc_artifact* artifact) {
+  tlc_blob* json = nullptr;
+  Error error;
+  const tlc_status status = tlc_artifact_describe(artifact, cache, &json, &error);
+  const Blob blob(json);
+  if (status == TLC_E_UNSUPPORTED || status == TLC_E_NOT_FOUND) return nullptr;
+  check(status, error, "the artifact's binaries");
+  return parse_report(blob);
+}
+
+bool is_list_of_objects(const Json& value) {
+  return value.is_array() && !value.empty() && value.front().is_object();
+}
+
+/// A list of objects as a table; its columns are the names that occur, in their order.
+void print_objects(const std::string& title, const Json& objects) {
+  std::vector<std::string> names;
+  for (const Json& object : objects) {
+    for (const auto& [name, value] : object.items()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  // The name first, whatever the order in which JSON objects are read.
+  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == "name"; });
+  std::vector<Table::Column> columns;
+  for (const std::string& name : names) {
+    std::string head = name == "name" ? title : name;
+    std::replace(head.begin(), head.end(), '_', ' ');
+    columns.push_back({head, name == "name" ? Table::Align::left : Table::Align::right});
+  }
+  Table table(columns);
+  for (const Json& object : objects) {
+    std::vector<std::string> row;
+    for (const std::string& name : names) row.push_back(object.contains(name) ? value_text(object.at(name)) : "-");
+    table.add(std::move(row));
+  }
+  print("\n");
+  table.print("  ");
+}
+
+void print_binaries(const Json& binaries) {
+  for (const auto& [member, facts] : part(binaries, "members").items()) {
+    print("\n{}\n", clean(member));
+    std::vector<std::pair<std::string, std::string>> plain;
+    for (const auto& [name, value] : facts.items()) {
+      if (!is_list_of_objects(value)) plain.emplace_back(clean(name), value_text(value));
+    }
+    print_facts(plain, "  ");
+    for (const auto& [name, value] : facts.items()) {
+      if (is_list_of_objects(value)) print_objects(name, value);
+    }
+  }
+}
+
 int show(const Context& context, const std::string& given) {
   const Cache cache = context.open();
   const Artifact artifact = find_artifact(cache.get(), given);
   const tlc_artifact_info info = info_of(artifact.get());
   const Json key = describe_key(artifact.get());
+  const Json binaries = describe_binaries(cache.get(), artifact.get());
   static constexpr std::array<const char*, 4> tiers = {"memory", "store", "pack", "remote"};
   const std::string tier = info.tier < tiers.size() ? tiers.at(info.tier) : "?";
   if (context.json) {
@@ -127,6 +183,7 @@ int show(const Context& context, const std::string& given) {
                 {"size", info.size},
                 {"tier", tier},
                 {"members", members_json(artifact.get())},
+                {"binaries", binaries.is_null() ? binaries : part(binaries, "members")},
                 {"key", key}});
     return exit_ok;
   }
@@ -146,6 +203,7 @@ int show(const Context& context, const std::string& given) {
     table.add({clean(view(member.name)), human_size(member.size), member_type(member.type)});
   }
   table.print("  ");
+  if (!binaries.is_null()) print_binaries(binaries);
   print_fields(key);
   return exit_ok;
 }

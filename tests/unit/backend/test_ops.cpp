@@ -38,6 +38,10 @@ tlc_status empty_handed(void*, tlc_call*, tlc_blob**, tlc_error*) {
 tlc_status rejects(void*, tlc_call*, const tlc_artifact*, const tlc_load_options*, tlc_error*) {
   return TLC_REJECTED;
 }
+tlc_status described(void*, tlc_call*, const tlc_artifact*, tlc_blob** json, tlc_error*) {
+  *json = make_blob("{\"members\": {}}").release();
+  return TLC_OK;
+}
 tlc_status echo(void* state, tlc_call*, tlc_str target, tlc_blob** out, tlc_error*) {
   *out = make_blob(std::string(target.data, target.len) + "/" + static_cast<const char*>(state)).release();
   return TLC_OK;
@@ -83,11 +87,17 @@ void the_table_is_never_read_again(void**) {
 void an_older_shorter_table_lacks_the_later_slots(void**) {
   auto table = make_ops("cc", kKinds);
   table.resolve_target = echo;
+  table.describe = described;
   table.identify = reinterpret_cast<decltype(table.identify)>(uintptr_t{1});  // beyond its size: garbage
   table.struct_size = TLC_SIZEOF(tlc_backend_ops, resolve_target);
   const Ops ops = negotiated(table);
   assert_true(ops.can_resolve());
   assert_false(ops.can_identify());
+  assert_fails(ops.describe(nullptr, nullptr), TLC_E_UNSUPPORTED, "has no describe");
+  table.struct_size = TLC_SIZEOF(tlc_backend_ops, close);  // ABI 0.1
+  assert_fails(negotiated(table).describe(nullptr, nullptr), TLC_E_UNSUPPORTED, "has no describe");
+  table.struct_size = TLC_BACKEND_OPS_SIZE;
+  assert_string_equal(negotiated(table).describe(nullptr, nullptr)->c_str(), "{\"members\": {}}");
   table.struct_size = TLC_BACKEND_OPS_PREFIX;
   assert_false(negotiated(table).can_resolve());
 }
