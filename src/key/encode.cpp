@@ -16,26 +16,24 @@ namespace {
 
 constexpr std::uint64_t kOneNan = 0x7FF8000000000000ULL;
 
-void put_le(std::vector<std::uint8_t>& out, std::uint64_t v, std::size_t size) {
-  std::array<std::uint8_t, 8> raw{};
+template <std::size_t size>
+std::array<std::uint8_t, size> little_endian(std::uint64_t v) {
+  std::array<std::uint8_t, size> raw{};
   for (std::size_t i = 0; i < size; ++i) raw[i] = static_cast<std::uint8_t>(v >> (8 * i));
-  out.insert(out.end(), raw.data(), raw.data() + size);
+  return raw;
 }
 
-// Where an entry lies, and the first 8 bytes of its name as a number in the order of names: most
-// comparisons end there.
-struct Span {
+// The first 8 bytes of a name as a number in the order of names. `left`: what may be read from its beginning.
+std::uint64_t name_prefix(std::string_view name, std::size_t left) {
+  const std::size_t size = std::min<std::size_t>(name.size(), 8);
+  if (size == 0) return 0;
   std::uint64_t prefix = 0;
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
-
-std::uint64_t name_prefix(std::string_view name) {
-  std::uint64_t prefix = 0;
-  for (std::size_t i = 0; i < 8; ++i) {
-    prefix = (prefix << 8U) | (i < name.size() ? static_cast<std::uint8_t>(name[i]) : 0U);
+  if (left >= 8) {  // a word at once, without what follows the name
+    std::memcpy(&prefix, name.data(), 8);
+    return __builtin_bswap64(prefix) & (~std::uint64_t{0} << (8 * (8 - size)));
   }
-  return prefix;
+  for (std::size_t i = 0; i < size; ++i) prefix = (prefix << 8U) | static_cast<std::uint8_t>(name[i]);
+  return prefix << (8 * (8 - size));
 }
 
 std::string quoted(std::string_view name) {
@@ -88,10 +86,14 @@ Result<void> check_engine(std::string_view name) {
   return check_word("engine", name, kMaxEngine);
 }
 
-Builder::Builder(Origin origin) : origin_(origin) {
-  entries_.reserve(32);
-  buffer_.reserve(512);
-}
+// Where an entry lies; most comparisons end at the beginning of its name.
+struct Builder::Span {
+  std::uint64_t prefix = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+Builder::Builder(Origin origin, Names names) : origin_(origin), names_(names) {}
 
 bool Builder::refuse(tlc_status status, std::string message) {
   if (!failed_) {
@@ -127,7 +129,7 @@ std::string Builder::path(std::string_view name) const {
 
 void Builder::put_name(std::string_view name) {
   buffer_.push_back(static_cast<std::uint8_t>(name.size()));
-  buffer_.insert(buffer_.end(), name.begin(), name.end());
+  buffer_.append(reinterpret_cast<const std::uint8_t*>(name.data()), name.size());
 }
 
 // Writes what precedes a value: in a map its checked name, in a list nothing.
@@ -140,8 +142,8 @@ bool Builder::begin_entry(std::string_view name) {
     }
     return true;
   }
-  if (auto r = check_name(name, depth_ == 0, origin_); !r) {
-    return refuse(r.error().status, r.error().message);
+  if (names_ == Names::unchecked) {
+    if (auto r = check_name(name, depth_ == 0, origin_); !r) return refuse(r.error().status, r.error().message);
   }
   const std::size_t entry = buffer_.size();
   if (entries_.size() > open.first && open.sorted) {
@@ -179,8 +181,8 @@ bool Builder::fits() {
 void Builder::put_hashed(Type type, const void* payload, std::size_t size) {
   const trust::Digest hash = trust::blake2b(payload, size);
   buffer_.push_back(static_cast<std::uint8_t>(type) | kHashedBit);
-  put_le(buffer_, size, 8);
-  buffer_.insert(buffer_.end(), hash.bytes.begin(), hash.bytes.end());
+  buffer_.append(little_endian<8>(size).data(), 8);
+  buffer_.append(hash.bytes.data(), hash.bytes.size());
 }
 
 // A value whose payload has a size known from its type.
@@ -188,9 +190,8 @@ bool Builder::put_leaf(Type type, const void* payload, std::size_t size, Flags f
   if ((flags & kDigestOnly) != 0) {
     put_hashed(type, payload, size);
   } else {
-    const auto* p = static_cast<const std::uint8_t*>(payload);
     buffer_.push_back(static_cast<std::uint8_t>(type));
-    buffer_.insert(buffer_.end(), p, p + size);
+    buffer_.append(static_cast<const std::uint8_t*>(payload), size);
   }
   return fits();
 }
@@ -199,10 +200,9 @@ bool Builder::put_string(Type type, const void* data, std::size_t size, std::siz
   if (size > limit || (flags & kDigestOnly) != 0) {
     put_hashed(type, data, size);
   } else {
-    const auto* p = static_cast<const std::uint8_t*>(data);
     buffer_.push_back(static_cast<std::uint8_t>(type));
-    put_le(buffer_, size, 2);
-    if (size > 0) buffer_.insert(buffer_.end(), p, p + size);
+    buffer_.append(little_endian<2>(size).data(), 2);
+    buffer_.append(static_cast<const std::uint8_t*>(data), size);
   }
   return fits();
 }
@@ -277,39 +277,52 @@ bool Builder::begin_container(std::string_view name, Type type, Flags flags) {
                                      " lists and maps");
   }
   buffer_.push_back(static_cast<std::uint8_t>(type));
-  put_le(buffer_, 0, 4);  // the payload's length: end() knows it
+  buffer_.append(little_endian<4>(0).data(), 4);  // the payload's length: end() knows it
   ++depth_;
   open_[depth_] = Open{entry, buffer_.size(), entries_.size(), type, flags, true};
   return true;
 }
 
-// Puts the entries of a map in the order of their names.
-bool Builder::sort_entries(const Open& open) {
+std::span<Builder::Span> Builder::spans_of(const Open& open, std::span<Span> few, std::vector<Span>& many) const {
   const std::size_t count = entries_.size() - open.first;
-  std::array<Span, 24> few;  // enough for nearly every key, without memory of its own
-  std::vector<Span> many;
   if (count > few.size()) many.resize(count);
   const std::span<Span> spans(many.empty() ? few.data() : many.data(), count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t begin = entries_[open.first + i];
     const std::size_t end = i + 1 < count ? entries_[open.first + i + 1] : buffer_.size();
-    spans[i] = Span{name_prefix(name_at(begin)), begin, end};
+    spans[i] = Span{name_prefix(name_at(begin), buffer_.size() - begin - 1), begin, end};
   }
-  std::sort(spans.begin(), spans.end(), [this](const Span& a, const Span& b) {
+  return spans;
+}
+
+// Hands the entries of a map to `put` in the order of their names.
+template <typename Put>
+bool Builder::in_order(const Open& open, Put&& put) {
+  std::array<Span, 24> few;  // enough for nearly every key, without memory of its own
+  std::vector<Span> many;
+  const std::span<Span> spans = spans_of(open, few, many);
+  const auto less = [this](const Span& a, const Span& b) {
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
     return name_at(a.begin).compare(name_at(b.begin)) < 0;
-  });
-  std::vector<std::uint8_t> sorted;
-  sorted.reserve(buffer_.size() - open.payload);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0 && spans[i - 1].prefix == spans[i].prefix && name_at(spans[i - 1].begin) == name_at(spans[i].begin)) {
+  };
+  std::sort(spans.begin(), spans.end(), less);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    if (i > 0 && !less(spans[i - 1], spans[i])) {
       return refuse(TLC_E_INVALID, "the field " + path(name_at(spans[i].begin)) + " is given twice; give each once");
     }
-    const std::uint8_t* bytes = buffer_.data();
-    sorted.insert(sorted.end(), bytes + spans[i].begin, bytes + spans[i].end);
+    put(spans[i]);
   }
-  std::memcpy(buffer_.data() + open.payload, sorted.data(), sorted.size());
   return true;
+}
+
+bool Builder::sort_entries(const Open& open) {
+  std::vector<std::uint8_t> sorted;
+  sorted.reserve(buffer_.size() - open.payload);
+  const bool ok = in_order(open, [&](const Span& span) {
+    sorted.insert(sorted.end(), buffer_.data() + span.begin, buffer_.data() + span.end);
+  });
+  if (ok) std::memcpy(buffer_.data() + open.payload, sorted.data(), sorted.size());
+  return ok;
 }
 
 bool Builder::end() {
@@ -317,15 +330,15 @@ bool Builder::end() {
   if (depth_ == 0) return refuse(TLC_E_INVALID, "end without an open list or map");
   const Open open = open_[depth_];
   if (!open.sorted && !sort_entries(open)) return false;
-  entries_.resize(open.first);
+  entries_.truncate(open.first);
   --depth_;
   const std::size_t size = buffer_.size() - open.payload;
   if (size > kInlineContainer || (open.flags & kDigestOnly) != 0) {
     const trust::Digest hash = trust::blake2b(buffer_.data() + open.payload, size);
-    buffer_.resize(open.payload - 5);
+    buffer_.truncate(open.payload - 5);
     buffer_.push_back(static_cast<std::uint8_t>(open.type) | kHashedBit);
-    put_le(buffer_, size, 8);
-    buffer_.insert(buffer_.end(), hash.bytes.begin(), hash.bytes.end());
+    buffer_.append(little_endian<8>(size).data(), 8);
+    buffer_.append(hash.bytes.data(), hash.bytes.size());
   } else {
     for (std::size_t i = 0; i < 4; ++i) {
       buffer_[open.payload - 4 + i] = static_cast<std::uint8_t>(size >> (8 * i));
@@ -375,10 +388,13 @@ bool Builder::add_value(std::string_view name, const Value& value) {
 
 bool Builder::set_namespace(std::string_view name) {
   if (failed_) return false;
-  if (auto r = check_namespace(name, origin_); !r) {
-    return refuse(r.error().status, r.error().message);
+  if (names_ == Names::unchecked) {
+    if (auto r = check_namespace(name, origin_); !r) return refuse(r.error().status, r.error().message);
   }
-  return begin_library_entry(kFieldNamespace) && put_string(Type::text, name.data(), name.size(), kInlineReserved, 0);
+  const std::size_t entry = buffer_.size();
+  if (!begin_library_entry(kFieldNamespace)) return false;
+  namespace_entry_ = entry;
+  return put_string(Type::text, name.data(), name.size(), kInlineReserved, 0);
 }
 
 bool Builder::set_target(std::string_view target) {
@@ -444,15 +460,26 @@ Result<Key> Builder::finish() {
   if (!failed_ && depth_ != 0) {
     refuse(TLC_E_INVALID, "the field " + quoted(open_path()) + " is still open; end every list and map");
   }
-  if (!failed_ && !open_[0].sorted) sort_entries(open_[0]);
-  if (failed_) return error_;
-  Items items(buffer_, true);
-  for (Item item; items.next(item) == Walk::item;) {
-    if (item.name != kFieldNamespace) continue;
-    const auto offset = static_cast<std::size_t>(item.payload.data() - buffer_.data());
-    return Key(std::move(buffer_), offset, item.payload.size());
+  std::vector<std::uint8_t> encoding;
+  std::size_t namespace_at = namespace_entry_;
+  if (!failed_ && open_[0].sorted) {
+    encoding.assign(buffer_.data(), buffer_.data() + buffer_.size());
+  } else if (!failed_) {
+    encoding.resize(buffer_.size());
+    std::size_t at = 0;
+    in_order(open_[0], [&](const Span& span) {
+      if (span.begin == namespace_entry_) namespace_at = at;
+      std::memcpy(encoding.data() + at, buffer_.data() + span.begin, span.end - span.begin);
+      at += span.end - span.begin;
+    });
   }
-  return make_error(TLC_E_INVALID, "the key has no namespace; set one, for example the program's name");
+  if (failed_) return error_;
+  if (namespace_at == kNoEntry) {
+    return make_error(TLC_E_INVALID, "the key has no namespace; set one, for example the program's name");
+  }
+  // Its text lies behind the name with its length, the type, and the text's length.
+  const std::size_t text = namespace_at + 1 + kFieldNamespace.size() + 1 + 2;
+  return Key(std::move(encoding), text, encoding[text - 2]);
 }
 
 }  // namespace tlc::key

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "key/key.hpp"
+#include "key/small_buffer.hpp"
 #include "key/value.hpp"
 #include "port/result.hpp"
 #include "trust/digest.hpp"
@@ -32,7 +33,9 @@ enum class Origin : std::uint8_t { user, library };
 
 class Builder {
  public:
-  explicit Builder(Origin origin = Origin::user);
+  /// Whether names of fields and the namespace have been through check_name and check_namespace already.
+  enum class Names : std::uint8_t { unchecked, checked };
+  explicit Builder(Origin origin = Origin::user, Names names = Names::unchecked);
 
   // Each returns false once an error has occurred; the first is kept and is what finish() returns.
   // An element of a list has an empty name.
@@ -67,6 +70,8 @@ class Builder {
   [[nodiscard]] Result<Key> finish();
 
  private:
+  static constexpr std::size_t kNoEntry = SIZE_MAX;
+
   struct Open {
     std::size_t entry = 0;    // where its own entry begins
     std::size_t payload = 0;  // where its payload begins
@@ -80,7 +85,6 @@ class Builder {
   bool begin_entry(std::string_view name);
   bool begin_library_entry(std::string_view name);
   bool begin_container(std::string_view name, Type type, Flags flags);
-  bool note_entry();
   bool fits();
   void put_name(std::string_view name);
   bool put_leaf(Type type, const void* payload, std::size_t size, Flags flags);
@@ -88,17 +92,23 @@ class Builder {
   void put_hashed(Type type, const void* payload, std::size_t size);
   bool put_magnitude(std::string_view name, std::uint8_t sign, std::uint64_t magnitude, Flags flags);
   bool put_target(std::string_view text);
+  struct Span;
+  [[nodiscard]] std::span<Span> spans_of(const Open& open, std::span<Span> few, std::vector<Span>& many) const;
+  template <typename Put>
+  bool in_order(const Open& open, Put&& put);
   bool sort_entries(const Open& open);
   [[nodiscard]] std::string_view name_at(std::size_t entry) const;
   [[nodiscard]] std::string open_path() const;
   [[nodiscard]] std::string path(std::string_view name) const;
 
   Origin origin_;
+  Names names_;
   bool failed_ = false;
   std::size_t depth_ = 0;  // index of the innermost open container; 0 is the encoding itself
   std::array<Open, kMaxDepth + 1> open_;
-  std::vector<std::size_t> entries_;
-  std::vector<std::uint8_t> buffer_;
+  SmallBuffer<std::size_t, 32> entries_;  // where each entry of the open containers begins
+  SmallBuffer<std::uint8_t, 1024> buffer_;
+  std::size_t namespace_entry_ = kNoEntry;
   Error error_;
 };
 

@@ -150,6 +150,10 @@ Result<void> Request::set_namespace(std::string_view name) {
 
 Result<void> Request::set_target(std::string_view target) {
   if (error_) return *error_;
+  if (Target::is_plain(target)) {
+    target_ = target;
+    return {};
+  }
   auto parsed = Target::parse(target);
   if (!parsed) return keep(parsed.error());
   target_ = parsed->canonical();
@@ -215,8 +219,16 @@ Result<Key> Request::make_key(std::string_view target, std::string_view engine,
                       "the request carries a toolchain and the flag that there is "
                       "none; drop one");
   }
-  Builder builder(origin_);
-  // In the order of their names, which is cheapest to sort.
+  if (!toolchain && !toolchain_ && !no_toolchain_) {
+    return make_error(TLC_E_UNCACHEABLE,
+                      "nothing identifies the toolchain: use a backend that does, set the "
+                      "request's toolchain, or set its flag that there is none");
+  }
+  Builder builder(origin_, Builder::Names::checked);
+  for (const auto& [name, value] : root_.items) {
+    if (!builder.add_value(name, value)) break;
+  }
+  // In the order of their names, and behind the request's, most of which come before: cheapest to sort.
   if (!engine.empty()) builder.set_engine(engine);
   if (host) builder.set_host(*host);
   if (!namespace_.empty()) builder.set_namespace(namespace_);
@@ -227,15 +239,8 @@ Result<Key> Request::make_key(std::string_view target, std::string_view engine,
     builder.set_toolchain(*toolchain);
   } else if (toolchain_) {
     builder.set_toolchain(*toolchain_);
-  } else if (no_toolchain_) {
-    builder.set_no_toolchain();
   } else {
-    return make_error(TLC_E_UNCACHEABLE,
-                      "nothing identifies the toolchain: use a backend that does, set the "
-                      "request's toolchain, or set its flag that there is none");
-  }
-  for (const auto& [name, value] : root_.items) {
-    if (!builder.add_value(name, value)) break;
+    builder.set_no_toolchain();
   }
   return builder.finish();
 }

@@ -55,9 +55,24 @@ std::size_t sequence_length(const unsigned char* p, std::size_t left) {
   return 4;
 }
 
+// Whether these are 4 to 16 ASCII bytes, which names nearly always are. False says nothing.
+bool is_short_ascii(std::string_view bytes) {
+  const std::size_t size = bytes.size();
+  if (size < 4 || size > 16) return false;
+  const auto high = [&]<typename Word>(Word) {  // two words that may overlap cover it
+    Word first = 0;
+    Word last = 0;
+    std::memcpy(&first, bytes.data(), sizeof first);
+    std::memcpy(&last, bytes.data() + size - sizeof last, sizeof last);
+    return ((first | last) & static_cast<Word>(kHighBits)) != 0;
+  };
+  return size < 8 ? !high(std::uint32_t{}) : !high(std::uint64_t{});
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view bytes) {
+  if (is_short_ascii(bytes)) return true;
   const auto* p = reinterpret_cast<const unsigned char*>(bytes.data());
   std::size_t left = bytes.size();
   while (left > 0) {

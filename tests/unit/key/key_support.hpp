@@ -15,18 +15,17 @@ namespace tlc::key::test {
 
 using Bytes = std::vector<std::uint8_t>;
 
-inline Builder base() {
-  Builder builder;
+inline void add_base(Builder& builder) {
   builder.set_namespace("test/1");
   builder.set_target("cpu:x86_64");
   builder.set_engine("cc");
   builder.set_no_toolchain();
-  return builder;
 }
 
 /// The key of the base request and what `fill` adds; it has to succeed.
 inline Key make(const std::function<void(Builder&)>& fill) {
-  Builder builder = base();
+  Builder builder;
+  add_base(builder);
   fill(builder);
   auto key = builder.finish();
   assert_true_msg(key.ok(), "%s", key.ok() ? "" : key.error().message.c_str());
@@ -35,7 +34,8 @@ inline Key make(const std::function<void(Builder&)>& fill) {
 
 /// The error of the base request and what `fill` adds; it has to fail.
 inline Error refuse(const std::function<void(Builder&)>& fill) {
-  Builder builder = base();
+  Builder builder;
+  add_base(builder);
   fill(builder);
   auto key = builder.finish();
   assert_false(key.ok());

@@ -192,7 +192,8 @@ void test_refusals_name_the_field(void**) {
 }
 
 void test_the_first_error_sticks(void**) {
-  Builder b = base();
+  Builder b;
+  add_base(b);
   assert_true(b.add_int("a", 1));
   assert_null(b.error());
   assert_false(b.add_text("bad", "\xC0\x80"));
