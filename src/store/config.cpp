@@ -87,13 +87,6 @@ std::optional<Config> Config::decode(const std::string& text) {
   return config;
 }
 
-bool Config::cleared(const std::string& name_space, std::uint64_t sequence) const {
-  const auto all = clears.find("*");
-  if (all != clears.end() && sequence <= all->second) return true;
-  const auto own = clears.find(name_space);
-  return own != clears.end() && sequence <= own->second;
-}
-
 Result<std::optional<Config>> read_config(int format_dir) {
   Result<std::string> text = port::read_file_at(format_dir, kFileName, kMaxFile);
   if (text) return Config::decode(*text);

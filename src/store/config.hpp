@@ -31,9 +31,6 @@ struct Config {
   [[nodiscard]] std::string encode() const;
   /// Nothing if the text is damaged or of another version.
   [[nodiscard]] static std::optional<Config> decode(const std::string& text);
-
-  /// Whether a record of this namespace and sequence was cleared.
-  [[nodiscard]] bool cleared(const std::string& name_space, std::uint64_t sequence) const;
 };
 
 /// The config in a store's folder: an Error if it cannot be read, nothing if it is absent or damaged.

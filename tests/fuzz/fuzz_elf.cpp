@@ -7,6 +7,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   (void)tlcb::check_elf(data, size);
-  (void)tlcb::check_shared_object(data, size);
+  (void)tlcb::check_shared_object(data, size, true);
   return 0;
 }

@@ -137,9 +137,6 @@ void test_config_text(void**) {
   assert_true(read_back.has_value());
   assert_true(read_back->clears == config.clears);
   assert_true(read_back->id.bytes == config.id.bytes);
-  assert_true(read_back->cleared("a/b", 9));
-  assert_false(read_back->cleared("a/b", 10));
-  assert_true(read_back->cleared("other", 5));
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::string bad = text;
     bad[at] = static_cast<char>(bad[at] ^ 1);
