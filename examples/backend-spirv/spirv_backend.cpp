@@ -91,14 +91,13 @@ tlc_status compile(void*, tlc_call* call, const tlc_request* request, tlc_str ta
   const int length = static_cast<int>(source.len);
   string defines;
   for (const string& define : strings(request, "defines")) defines += "#define " + define + "\n";
-  const auto& [vulkan, spirv] = kTargets.at(str(target));
   TShader shader(EShLangCompute);
   TProgram program;
   shader.setStringsWithLengths(&source.data, &length, 1);
   shader.setPreamble(defines.c_str());
   shader.setEnvInput(EShSourceGlsl, EShLangCompute, EShClientVulkan, 100);
-  shader.setEnvClient(EShClientVulkan, vulkan);
-  shader.setEnvTarget(EShTargetSpv, spirv);
+  shader.setEnvClient(EShClientVulkan, kTargets.at(str(target)).first);
+  shader.setEnvTarget(EShTargetSpv, kTargets.at(str(target)).second);
   program.addShader(&shader);
   const auto rules = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
   const bool good = shader.parse(GetDefaultResources(), 450, false, rules, includer) && program.link(rules);
@@ -113,10 +112,11 @@ tlc_status compile(void*, tlc_call* call, const tlc_request* request, tlc_str ta
 tlc_status validate(void*, tlc_call*, const tlc_artifact* artifact, const tlc_load_options*, tlc_error* error) {
   tlc_member code{TLC_SIZEOF(tlc_member, type), {}, nullptr, 0, 0};
   if (host->artifact_find(artifact, text("kernel.spv"), &code, error) != TLC_OK) return TLC_REJECTED;
-  const auto& [vulkan, spirv] = kTargets.at(str(host->artifact_target(artifact)));
+  const auto target = kTargets.find(str(host->artifact_target(artifact)));
+  if (target == kTargets.end()) return fail(error, TLC_REJECTED, "the artifact is for no target of this backend");
   spv_target_env rules = SPV_ENV_MAX;
   string why = "it ends within a word";
-  spvParseVulkanEnv(vulkan, spirv, &rules);
+  spvParseVulkanEnv(target->second.first, target->second.second, &rules);
   spvtools::SpirvTools tools(rules);
   tools.SetMessageConsumer([&](auto, auto, auto&, const char* message) { why = message; });
   const bool good = code.size % 4 == 0 && tools.Validate(static_cast<const uint32_t*>(code.data), code.size / 4);

@@ -162,7 +162,10 @@ class Program:
     def store(self, target, number, data):
         """An artifact of these bytes, as somebody who wrote the store could leave it."""
         key, bundle, artifact = P(), P(), P()
-        self.call("tlc_cache_key", self.cache, self.request(target, "", number), c.byref(key))
+        request = self.request(target, "", number)
+        self.call("tlc_request_set_engine", request, text("glslang"))
+        self.call("tlc_request_set_no_toolchain", request)
+        self.call("tlc_request_key", request, c.byref(key))
         self.call("tlc_bundle_create", c.byref(bundle))
         self.call("tlc_bundle_add", bundle, text("kernel.spv"), c.c_uint32(DEVICE_IR), data, c.c_size_t(len(data)), NO_FLAGS)
         self.call("tlc_cache_put", self.cache, key, bundle, c.byref(artifact))
@@ -189,6 +192,7 @@ def validated(program, words):
     expect("no load" in program.load("spirv:vulkan1.2", 0, words, E_UNSUPPORTED), "a valid one")
     expect("not valid" in program.load("spirv:vulkan1.0", 1, words, REJECTED), "SPIR-V 1.5 for Vulkan 1.0")
     expect("within a word" in program.load("spirv:vulkan1.2", 2, words[:-1], REJECTED), "cut within a word")
+    expect("no target" in program.load("spirv:none", 3, words, REJECTED), "a target that the backend would not resolve")
     lengths = list(range(0, len(words) - 4, 4))
     for length in lengths:
         program.load("spirv:vulkan1.2", 1000 + length, words[:length], REJECTED)
