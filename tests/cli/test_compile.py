@@ -110,6 +110,8 @@ class Compile(CliTest):
         self.assert_error("compile", "none.c", "-t", "cpu", code=FAILED, says=["none.c", "No such file"])
         self.assert_error("compile", self.folder, "-t", "cpu", code=FAILED, says="directory")
         self.assert_error("compile", "k.c", "-t", "quantum:x1", code=FAILED, says=["'quantum'", "cpu (engine cc)"])
+        named = {"TLC_BACKEND_PATH": self.path("quantum.so")}
+        self.assert_error("compile", "k.c", "-t", "quantum:x1", code=FAILED, says="--allow-plugins", environment=named)
         self.assert_error("compile", "k.c", "-t", "cpu", "-e", "magic", code=FAILED, says=["'magic'", "cpu (engine cc)"])
         self.assert_error("compile", "k.c", "-t", "cpu", "-D", "A", "-D", "A=1", code=USAGE, says="-D A is given twice")
         self.assert_error("compile", "k.c", "-t", "cpu", "-D", "=1", code=USAGE, says="has no name")

@@ -98,5 +98,20 @@ case "$name" in
     configure_and_run subdirectory "-DTLC_SOURCE=$source"
     for kind in tlcache shared static cxx; do "$dir/build/consumer_$kind" "$store-$kind"; done
     ;;
+  backend_spirv)
+    "$python" "$source/tools/checks/quotes.py" # what docs/backends.md quotes from it
+    [ -x "$prefix/bin/tlcache" ] || { echo "the tlcache command was not built"; exit 77; }
+    configure_and_run ../../examples/backend-spirv "-DCMAKE_PREFIX_PATH=$prefix" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
+      -DCMAKE_INSTALL_LIBDIR=lib || {
+      if grep -E 'configuration file provided by "(glslang|SPIRV-Tools[a-z-]*)"' "$dir/log"; then exit 77; fi
+      exit 1
+    }
+    cmake --install "$dir/build" --prefix "$dir/installed" >>"$dir/log"
+    plugin=$dir/installed/lib/tlcache/backends/tlcache_spirv.so
+    if readelf -dW "$plugin" | grep 'NEEDED.*tlcache'; then echo "the plugin links the library"; exit 1; fi
+    readelf -dW "$plugin" | grep -q NODELETE
+    PYTHONDONTWRITEBYTECODE=1 "$python" "$here/backend_spirv.py" "$lib/libtlcache.so" "$prefix/bin/tlcache" "$plugin" \
+      "$source/examples/backend-spirv" "$dir"
+    ;;
   *) echo "no consumer '$name'" >&2; exit 2 ;;
 esac

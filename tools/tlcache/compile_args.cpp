@@ -118,6 +118,26 @@ Request create_request(const CompileArgs& args) {
   return request;
 }
 
+/// What a setting of the cache is, or where it comes from; empty if there is no such setting.
+std::string setting(const Json& description, std::string_view name, const char* what) {
+  for (const Json& one : part(description, "settings")) {
+    if (text(one, "name") == name) return text(one, what);
+  }
+  return {};
+}
+
+/// That plugin files were named but not looked at, if so: their backends are not registered then.
+std::string about_ignored_plugins(tlc_cache* cache) {
+  Error error;
+  tlc_blob* json = nullptr;
+  if (tlc_cache_describe(cache, &json, &error) != TLC_OK) return {};
+  const Blob blob(json);
+  const Json description = parse_report(blob);
+  const bool ignored = setting(description, "plugins allowed", "value") == "no" &&
+                       setting(description, "backend path", "origin") == "environment";
+  return ignored ? "; plugin files (TLC_BACKEND_PATH) are loaded only with --allow-plugins" : "";
+}
+
 }  // namespace
 
 void add_compile_options(CLI::App& command, CompileArgs& args) {
@@ -184,9 +204,9 @@ void fail_with_backends(tlc_cache* cache, const CompileArgs& args, tlc_status st
       }
     }
     if (!known) {
-      fail(exit_failed, "no backend compiles for target kind '{}'{}; registered: {}", kind,
+      fail(exit_failed, "no backend compiles for target kind '{}'{}; registered: {}{}", kind,
            args.engine.empty() ? "" : fmt::format(" with engine '{}'", args.engine),
-           registered.empty() ? "none" : registered);
+           registered.empty() ? "none" : registered, about_ignored_plugins(cache));
     }
   }
   check(status, error);
