@@ -185,7 +185,6 @@ Error Registry::not_found(std::string_view kind, std::string_view engine) const 
   std::string message = "no backend for target kind '" + std::string(kind) + "'";
   if (!engine.empty()) message += " and engine '" + std::string(engine) + "'";
   std::vector<std::string> names;
-  std::size_t refused = 0;
   for (const Registry* registry = this; registry != nullptr; registry = registry->parent_) {
     for (const Table::Pair& pair : registry->table().pairs) {
       std::string name = pair.kind + " (" + pair.engine + ")";
@@ -193,11 +192,11 @@ Error Registry::not_found(std::string_view kind, std::string_view engine) const 
         names.push_back(std::move(name));
       }
     }
-    refused += registry->refusals().size();
   }
   message += "; registered: ";
   if (names.empty()) message += "none";
   for (std::size_t i = 0; i < names.size(); ++i) message += (i == 0 ? "" : ", ") + names[i];
+  const std::size_t refused = refusals().size();
   if (refused != 0) {
     message += "; " + std::to_string(refused) + (refused == 1 ? " plugin was refused" : " plugins were refused") +
                ", `tlcache doctor` says why";
@@ -242,8 +241,12 @@ void Registry::note_refusal(std::string_view origin, const Error& error) {
 }
 
 std::vector<Refusal> Registry::refusals() const {
-  const std::lock_guard lock(mutex_);
-  return refusals_;
+  std::vector<Refusal> all;
+  for (const Registry* registry = this; registry != nullptr; registry = registry->parent_) {
+    const std::lock_guard lock(registry->mutex_);
+    all.insert(all.end(), registry->refusals_.begin(), registry->refusals_.end());
+  }
+  return all;
 }
 
 Result<void> Registry::load_once(const std::string& real_path, const std::function<Result<void>()>& load) {

@@ -142,6 +142,7 @@ class Registry {
   [[nodiscard]] std::vector<Listed> list(tlc_call* call) const;
   /// Keeps the reason of a refusal for the listing; the latest per origin.
   void note_refusal(std::string_view origin, const Error& error);
+  /// The parent's too.
   [[nodiscard]] std::vector<Refusal> refusals() const;
 
   /// Runs `load` for a plugin file unless it ran before; then answers what it answered. One at a

@@ -88,6 +88,10 @@ class GlobalOptions(CliTest):
         self.assertEqual(before, after)
         self.assertEqual(before, {"count": 0, "entries": []})
 
+    def test_a_refused_plugin_file_is_listed(self):
+        report = self.run_json("backends", "--allow-plugins", environment={"TLC_BACKEND_PATH": "/nonexistent/x.so"})
+        self.assertEqual([refused["origin"] for refused in report["refused"]], ["/nonexistent/x.so"])
+
     def test_dir_wins_over_the_environment(self):
         digest = self.put()
         there = self.run_json("ls", "--dir", self.path("store"), environment={"TLC_DIR": self.path("other")})

@@ -93,10 +93,10 @@ __global__ void scale(T* values, int count) {
 /// More shared memory than a kernel gets without asking.
 inline constexpr const char* kLargeShared = R"(
 extern "C" __global__ void reverse(int* values, int count) {
-  extern __shared__ int all[];
-  for (int i = threadIdx.x; i < count; i += blockDim.x) all[i] = values[i];
+  extern __shared__ int copy[];
+  for (int i = threadIdx.x; i < count; i += blockDim.x) copy[i] = values[i];
   __syncthreads();
-  for (int i = threadIdx.x; i < count; i += blockDim.x) values[i] = all[count - 1 - i];
+  for (int i = threadIdx.x; i < count; i += blockDim.x) values[i] = copy[count - 1 - i];
 }
 )";
 

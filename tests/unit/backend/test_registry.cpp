@@ -63,6 +63,9 @@ void what_is_not_there_lists_what_is(void**) {
   assert_fails(registry.find("cpu", "nope"), TLC_E_NOT_FOUND, "'cpu' and engine 'nope'");
   registry.note_refusal("/x.so", make_error(TLC_E_ABI, "old"));
   assert_fails(registry.find("foo", ""), TLC_E_NOT_FOUND, "1 plugin was refused");
+  Registry of_a_cache(&registry);  // plugin files are the process's
+  assert_fails(of_a_cache.find("foo", ""), TLC_E_NOT_FOUND, "1 plugin was refused");
+  assert_true(contains(listing_json(of_a_cache, nullptr), "/x.so"));
 }
 
 void the_same_again_does_nothing_another_is_refused(void**) {
