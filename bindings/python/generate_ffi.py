@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+SHIMS = ("shim.c", "slots.c")
 HEADERS = ("version.h", "tlcache.h", "backend.h", "remote.h")
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -41,15 +42,15 @@ def header_cdef(text: str) -> str:
 
 
 def shim_cdef(text: str) -> str:
-    """Prototypes of the functions that shim.c defines."""
+    """Prototypes of the functions that a file of C defines for Python."""
     return "\n".join(f"{prototype};" for prototype in _SHIM.findall(_COMMENT.sub(" ", text))) + "\n"
 
 
 def full_cdef(include: Path) -> str:
-    """Everything cffi is told: the headers, the callbacks written in Python, the shim."""
+    """Everything cffi is told: the headers, the callbacks written in Python, the shims."""
     parts = [header_cdef((include / "tlcache" / name).read_text("utf-8")) for name in HEADERS]
     parts.append((HERE / "callbacks.cdef").read_text("utf-8"))
-    parts.append(shim_cdef((HERE / "shim.c").read_text("utf-8")))
+    parts += [shim_cdef((HERE / name).read_text("utf-8")) for name in SHIMS]
     return "\n".join(parts)
 
 
@@ -62,7 +63,8 @@ def write_source(include: Path, output: Path) -> None:
     source = (
         '#include "tlcache/tlcache.h"\n#include "tlcache/backend.h"\n#include "tlcache/remote.h"\n'
     )
-    ffi.set_source("tlcache._ffi", source + (HERE / "shim.c").read_text("utf-8"))
+    source += "".join((HERE / name).read_text("utf-8") for name in SHIMS)
+    ffi.set_source("tlcache._ffi", source)
     ffi.emit_c_code(str(output))
 
 

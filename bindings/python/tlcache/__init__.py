@@ -18,20 +18,24 @@ import os
 
 from . import _log
 from ._artifact import Artifact, ArtifactInfo, Tier
+from ._backend import backend, register_backend, unregister_backend
 from ._bundle import Bundle, MemberType
 from ._cache import Cache
 from ._errors import (
+    BusyError,
     CallbackError,
     CancelledError,
     CompileError,
     ConflictError,
     CorruptError,
     DeniedError,
+    ExistsError,
     ForkedError,
     InvalidError,
     LoadError,
     NotFoundError,
     OutOfMemoryError,
+    Rejected,
     Status,
     StoreError,
     TimeoutError,
@@ -42,6 +46,7 @@ from ._errors import (
     check,
 )
 from ._key import Digest, Key
+from ._lent import BackendCall, BackendLog, BackendRequest, LoadOptions
 from ._lock import CompileLock, Hit
 from ._log import set_log_level
 from ._module import Module
@@ -53,7 +58,11 @@ __all__ = [
     "NO_TOOLCHAIN",
     "Artifact",
     "ArtifactInfo",
+    "BackendCall",
+    "BackendLog",
+    "BackendRequest",
     "Bundle",
+    "BusyError",
     "Cache",
     "CallbackError",
     "CancelledError",
@@ -64,15 +73,18 @@ __all__ = [
     "DeniedError",
     "Digest",
     "Entry",
+    "ExistsError",
     "ForkedError",
     "Hit",
     "InvalidError",
     "Key",
     "LoadError",
+    "LoadOptions",
     "MemberType",
     "Module",
     "NotFoundError",
     "OutOfMemoryError",
+    "Rejected",
     "Request",
     "Stats",
     "Status",
@@ -83,10 +95,13 @@ __all__ = [
     "UnavailableError",
     "UncacheableError",
     "UnsupportedError",
+    "backend",
     "build_info",
     "get_include",
     "load_plugin",
+    "register_backend",
     "set_log_level",
+    "unregister_backend",
 ]
 
 __version__: str = from_c(lib.tlc_version_string())

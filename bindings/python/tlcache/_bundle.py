@@ -73,7 +73,12 @@ class Bundle:
         if name in self._members:
             raise ValueError(f"member {name!r} is in the bundle already")
         if not isinstance(data, bytes):
-            view = memoryview(data)
+            try:
+                view = memoryview(data)
+            except TypeError:
+                raise TypeError(
+                    f"member {name!r} is of type {data.__class__.__qualname__}; it is bytes"
+                ) from None
             data = view if view.c_contiguous else view.tobytes()
         self._members[name] = (data, int(type))
         return self
@@ -97,6 +102,9 @@ class Bundle:
         """Another key that must be present for a closed look-up to find this artifact."""
         self._requirements.append(key)
         return self
+
+    def _filled(self) -> bool:
+        return bool(self._members or self._guards or self._absent or self._requirements)
 
     def _fill(self, bundle: Any, borrow: bool) -> None:
         """Adds everything to a native bundle. borrow: this object outlives it."""

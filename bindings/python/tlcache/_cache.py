@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import os
+import weakref
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Literal
 
+from . import _backend
 from ._artifact import Artifact, hit
 from ._bundle import Bundle, BytesLike, PathLike, as_bundle
 from ._callbacks import Pending
-from ._errors import CompileError, InvalidError, LoadError, check, make_error
+from ._errors import CompileError, InvalidError, LoadError, check, forget_raised, make_error
 from ._key import Key
 from ._lock import CompileLock, Hit, published
 from ._module import Module
@@ -456,7 +459,39 @@ class Cache:
 
     def backends(self) -> Any:
         """Registered backends, what each found on this machine, why one is unavailable."""
-        return self._json(lib.tlc_cache_backends)
+        found = self._json(lib.tlc_cache_backends)
+        forget_raised()  # a probe that fails is in the answer
+        return found
+
+    def register_backend(self, given: Any, *, override: bool = False, default: bool = False) -> Any:
+        """Registers a backend for this cache only, before those of the process.
+
+        As `tlcache.register_backend`. It is closed when the cache is closed and its modules have
+        ended.
+        """
+        handle = self._handle()
+        # Weakly: a backend that kept its cache would keep it from ever being closed.
+        _with_backends.add(self)
+        return _backend.register(
+            given,
+            self,
+            override,
+            default,
+            lambda *arguments: lib.tlc_cache_register_backend(handle, *arguments),
+        )
+
+
+_with_backends: weakref.WeakSet[Cache] = weakref.WeakSet()
+
+
+def _leave_open() -> None:
+    """At exit. Closing a cache waits for its backends' calls; a thread in one may never end."""
+    for cache in list(_with_backends):
+        if cache._ptr is not None:
+            ffi.gc(cache._ptr, None)
+
+
+atexit.register(_leave_open)
 
 
 class _Compile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import enum
+import threading
 from typing import Any
 
 from ._native import ffi, from_c, lib
@@ -124,6 +125,24 @@ class LoadError(TLCacheError):
     default_status = Status.E_LOAD
 
 
+class Rejected(TLCacheError):
+    """What a backend's `validate` raises: the artifact is not whole, or does not fit the device."""
+
+    default_status = Status.REJECTED
+
+
+class ExistsError(TLCacheError):
+    """A backend for this target kind and engine is registered already."""
+
+    default_status = Status.E_EXISTS
+
+
+class BusyError(TLCacheError):
+    """The backend is in use: modules of it are alive, or one of its own slots asks."""
+
+    default_status = Status.E_BUSY
+
+
 class UnavailableError(TLCacheError):
     """The backend cannot work on this machine; the message says what is missing."""
 
@@ -161,7 +180,11 @@ class CancelledError(TLCacheError):
 
 
 class CallbackError(TLCacheError):
-    """The compile callback of another thread failed; the message is its exception's."""
+    """A slot of a backend, or the compile callback of another thread, raised an exception.
+
+    The message has its text; `__cause__` is the exception itself if it was raised on this thread by
+    a backend written in Python.
+    """
 
     default_status = Status.E_CALLBACK
 
@@ -208,6 +231,7 @@ _CLASSES: dict[int, type[TLCacheError]] = {
             UncacheableError,
             CompileError,
             LoadError,
+            ExistsError,
             UnavailableError,
             NotFoundError,
             DeniedError,
@@ -232,17 +256,57 @@ def error_message(status: int, error: Any) -> str:
     return from_c(lib.tlc_status_message(status))
 
 
+_raised = threading.local()
+
+
+def note_raised(status: int, message: bytes, exception: BaseException) -> None:
+    """A slot of a backend raised this on this thread; the next error with it has it as cause."""
+    _raised.last = (status, message, exception)
+
+
+def raised_here() -> BaseException | None:
+    """What a slot of this thread raised, if no error has taken it since."""
+    last = getattr(_raised, "last", None)
+    return None if last is None else last[2]
+
+
+def forget_raised() -> None:
+    """For calls that succeed although a slot may have failed."""
+    _raised.last = None
+
+
+def _cause(status: int, error: Any) -> BaseException | None:
+    last = getattr(_raised, "last", None)
+    if last is None:
+        return None
+    _raised.last = None
+    if error == ffi.NULL or last[0] != status or error.code != status:
+        return None
+    # The error's text may be cut, at the end of a character.
+    said = bytes(ffi.string(error.message))
+    return last[2] if said and last[1].startswith(said) else None
+
+
 def make_error(
     status: int, error: Any, *, kind: type[TLCacheError] | None = None, prefix: str = ""
 ) -> TLCacheError:
-    """The exception for a status and the tlc_error written with it."""
+    """The exception for a status and the tlc_error written with it.
+
+    Its cause is what a slot of this thread raised. An interrupt (no Exception) goes on as itself.
+    """
     known = error != ffi.NULL and error.code == status
-    return (kind or _CLASSES.get(status, TLCacheError))(
+    cause = _cause(status, error)
+    if cause is not None and not isinstance(cause, Exception):
+        raise cause
+    made = (kind or _CLASSES.get(status, TLCacheError))(
         prefix + error_message(status, error),
         status=status,
         errno=error.sys_errno if known else 0,
         backend_code=error.backend_code if known else 0,
     )
+    if cause is not None:
+        made.__cause__ = cause
+    return made
 
 
 def check(status: int, error: Any) -> None:

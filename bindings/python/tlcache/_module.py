@@ -7,7 +7,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from ._errors import check
+from . import _slots
+from ._errors import InvalidError, UnsupportedError, check
 from ._native import ffi, lib, owned, text
 
 
@@ -45,7 +46,12 @@ class Module:
             restype: ctypes type of its result; None: void.
             argtypes: ctypes types of its parameters.
         """
-        function = ctypes.CFUNCTYPE(restype, *argtypes)(self.symbol(name))
+        address = self.symbol(name)
+        if address in _slots.symbols:
+            raise InvalidError(
+                f"{name!r} is an object of Python, not a function of C; object({name!r}) gives it"
+            )
+        function = ctypes.CFUNCTYPE(restype, *argtypes)(address)
         function._tlcache_module = self  # type: ignore[attr-defined]
         return function
 
@@ -54,3 +60,26 @@ class Module:
         """The backend's own handle of the module; None in a child that may not use it."""
         handle = lib.tlc_module_native(self._ptr)
         return int(ffi.cast("uintptr_t", handle)) if handle else None
+
+    def object(self, name: str | None = None) -> Any:
+        """What a backend written in Python has: a symbol as its `symbol` answered it.
+
+        Without a name: the module, as its `load` returned it. The object does not keep the module.
+        UnsupportedError: the backend is not written in Python.
+        """
+        if name is not None:
+            answers = _slots.answers_of(lambda: self.symbol(name))
+        else:
+            answers = _slots.answers_of(self._loaded)
+        if not answers:
+            raise UnsupportedError("the module's backend is not written in Python")
+        return answers[-1]
+
+    def _loaded(self) -> None:
+        """Lets the backend say which module this is: by `native`, else it is its own handle."""
+        handle = self.native
+        if handle is None:
+            return
+        loaded = _slots.modules.get(handle)
+        if loaded is not None:
+            _slots.note_answer(loaded.module)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ._errors import check
+from ._errors import check, forget_raised, raised_here
 from ._native import NULL, ffi, lib, owned
 
 
@@ -24,6 +24,7 @@ def interruptible(call: Callable[[Any, int], int], timeout_ms: int) -> int:
         return call(NULL, timeout_ms)
     started = time.monotonic()
     left = timeout_ms
+    forget_raised()
     while True:
         out, error = ffi.new("tlc_cancel**"), lib.tlcpy_error()
         check(lib.tlc_cancel_create(out, error), error)
@@ -33,7 +34,8 @@ def interruptible(call: Callable[[Any, int], int], timeout_ms: int) -> int:
             status = call(cancel, left)
         finally:
             lib.tlcpy_guard_end(outer)
-        if status != lib.TLC_E_CANCELLED:
+        # What a backend written in Python raised, as its compile was interrupted, ends the wait.
+        if status != lib.TLC_E_CANCELLED or raised_here() is not None:
             return status
         # The handler has run by now. It did not raise: wait for what is left.
         if timeout_ms > 0:
