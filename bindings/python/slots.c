@@ -23,6 +23,8 @@ static void* tlcpy_slot_native(void* state, void* module);
 static void tlcpy_slot_unload(void* state, void* module);
 static tlc_status tlcpy_slot_probe(void* state, tlc_call* call, tlc_blob** json, tlc_error* error);
 static void tlcpy_slot_close(void* state);
+static tlc_status tlcpy_slot_describe(void* state, tlc_call* call, const tlc_artifact* artifact, tlc_blob** json,
+                                      tlc_error* error);
 
 static atomic_int interpreter_ends;
 
@@ -90,6 +92,11 @@ static void slot_close(void* state) {
   if (!atomic_load(&interpreter_ends)) tlcpy_slot_close(state);
 }
 
+static tlc_status slot_describe(void* state, tlc_call* call, const tlc_artifact* artifact, tlc_blob** json,
+                                tlc_error* error) {
+  return atomic_load(&interpreter_ends) ? ending(error) : tlcpy_slot_describe(state, call, artifact, json, error);
+}
+
 /* Puts a slot into the table by its name; 0: there is none of this name. */
 static int tlcpy_slot_set(tlc_backend_ops* ops, const char* name) {
 #define TLCPY_SLOT(member)          \
@@ -108,6 +115,7 @@ static int tlcpy_slot_set(tlc_backend_ops* ops, const char* name) {
   TLCPY_SLOT(unload)
   TLCPY_SLOT(probe)
   TLCPY_SLOT(close)
+  TLCPY_SLOT(describe)
 #undef TLCPY_SLOT
   return 0;
 }

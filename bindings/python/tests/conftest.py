@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -31,6 +32,24 @@ def folder(tmp_path: Path) -> Path:
 def cache(folder: Path) -> Iterator[tlcache.Cache]:
     with tlcache.Cache(folder, strict=True) as opened:
         yield opened
+
+
+@pytest.fixture
+def register() -> Iterator[Callable[..., Any]]:
+    """Registers for the process; takes it out at the end of the test."""
+    registered: list[Any] = []
+
+    def add(given: Any, **options: bool) -> Any:
+        registered.append(tlcache.register_backend(given, **options))
+        return registered[-1]
+
+    yield add
+    gc.collect()
+    for one in reversed(registered):
+        try:
+            tlcache.unregister_backend(one)
+        except tlcache.NotFoundError:
+            continue
 
 
 def make_request(**fields: Any) -> tlcache.Request:

@@ -8,12 +8,15 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._bundle import MemberType
 from ._errors import NotFoundError, Status, check
 from ._key import Digest
-from ._native import ffi, from_text, lib, take_bytes
+from ._native import ffi, from_text, lib, new_error, take_bytes, take_json
+
+if TYPE_CHECKING:
+    from ._cache import Cache
 
 # What a hit and a member need, without a look-up in a module.
 _new, _gc, _buffer = object.__new__, ffi.gc, ffi.buffer
@@ -210,6 +213,17 @@ class Artifact(Mapping[str, memoryview]):
             member_count=info.member_count,
             tier=Tier(info.tier) if info.tier in Tier._value2member_map_ else info.tier,
         )
+
+    def describe(self, cache: Cache) -> dict[str, Any]:
+        """What its binaries say of themselves, read by the backend of its target and engine.
+
+        `{"members": {name: {"format": ...}}}`, with archs, kernels and symbols where the backend
+        reads them; needs no device. UnsupportedError: stored for no target, or the backend cannot
+        tell.
+        """
+        out, error = ffi.new("tlc_blob**"), new_error()
+        check(lib.tlc_artifact_describe(self._ptr, cache._handle(), out, error), error)
+        return dict(take_json(out[0]))
 
     @property
     def key_encoding(self) -> bytes | None:

@@ -30,8 +30,9 @@ SLOTS: dict[str, tuple[str, ...]] = {
     "unload": ("module",),
     "probe": (),
     "close": (),
+    "describe": ("artifact",),
 }
-_WITH_CALL = {"resolve_target", "identify", "compile", "validate", "place", "load", "probe"}
+_WITHOUT_CALL = {"symbol", "native", "unload", "close"}
 
 
 class _Declaration:
@@ -126,13 +127,18 @@ def backend(
     probe() -> Mapping
         What was found on this machine, as JSON can say it. Raises UnavailableError with a reason
         where the backend cannot work.
+    describe(artifact: Artifact) -> Mapping
+        What the artifact's binaries say of themselves, as JSON can say it, for people and tools:
+        `{"members": {NAME: {"format": ...}}}`, with `archs`, `kernels`, `symbols` where they can be
+        read without a device.
     close() -> None
         Ends the backend, after it was taken out.
 
     A slot that has a parameter named `call` gets a BackendCall with it: whether the caller gave up,
-    and what the store remembers of files. That goes for all but the four from symbol to unload and
-    close. Slots are called from any thread, several at once. What they are given ends with them,
-    but artifacts, which live as long as something refers to them.
+    and what the store remembers of files. That goes for all but symbol, native, unload and close.
+
+    Slots are called from any thread, several at once. What they are given ends with them, but
+    artifacts, which live as long as something refers to them.
 
     An exception of a slot becomes the error of the call it served, with its text. If that call came
     from this thread, the error's `__cause__` is the exception.
@@ -196,11 +202,11 @@ def _wants_call(who: str, name: str, function: Any, is_unbound: bool) -> bool:
     except (TypeError, ValueError):  # a function of C does not say
         return False
     given = (["self"] if is_unbound else []) + list(SLOTS[name])
-    wants_call = name in _WITH_CALL and "call" in signature.parameters
+    wants_call = name not in _WITHOUT_CALL and "call" in signature.parameters
     try:
         signature.bind(*given, **({"call": None} if wants_call else {}))
     except TypeError as error:
-        optional = ", and call if it wants it" if name in _WITH_CALL else ""
+        optional = ", and call if it wants it" if name not in _WITHOUT_CALL else ""
         raise TypeError(
             f"{who} does not take what its slot is called with "
             f"({', '.join(given) or 'nothing'}{optional}): {error}"

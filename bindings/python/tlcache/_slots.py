@@ -351,6 +351,17 @@ def tlcpy_slot_probe(handle: Any, call: Any, out: Any, error: Any) -> int:
     return _run(handle, "probe", error, call, body)
 
 
+@ffi.def_extern(error=lib.TLC_E_CALLBACK)  # type: ignore[untyped-decorator]
+def tlcpy_slot_describe(handle: Any, call: Any, artifact: Any, out: Any, error: Any) -> int:
+    def body(state: State, lent: Any) -> None:
+        said = state.call("describe", _artifact(artifact), call=lent)
+        if not isinstance(said, Mapping):
+            raise state.wrong("describe", said, "what its members are, a dict that JSON can say")
+        _give(out, json.dumps(dict(said)).encode())
+
+    return _run(handle, "describe", error, call, body)
+
+
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def tlcpy_slot_close(handle: Any) -> None:
     def body(state: State) -> None:
