@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether this library works with what earlier versions made: their stores, and plugin files built with their headers.
+"""Whether this library works with what earlier versions made: their stores, plugin files built with their headers, and
+programs linked with them.
 
 usage: check.py store VERSION_FOLDER STORE_PROGRAM      golden_store
        check.py plugins PLUGIN_PROGRAM FILE...          golden_plugins, and the golden files
+       check.py interface LIBRARY LAYOUT_PROGRAM VERSION_FOLDER...
 
 All is done with copies in a folder of this user's own: neither the owner nor the mode of a checkout matters. Exit code 77
 (skipped), with the reason, where the files are of another kind of machine.
@@ -18,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import GUARDED, read, run, sha256, unpack
+from golden import GUARDED, interface, read, run, sha256, unpack
 
 BROKEN = """
 This library cannot read a store that version {version} wrote ({folder}).
@@ -79,6 +81,10 @@ def check_store(folder, program, work):
     assert sound("with a new header")["entries"]["guarded"]["status"] == "TLC_MISS", "an absence was not looked at"
     (work / "absent.h").unlink()
     same(wanted, sound("again"), "what the store holds at the second look")
+    # The segments are the truth: without its index the store is the same, with what was removed still gone.
+    shutil.rmtree(next((store / made_for).glob("index-*")))
+    run(program, "rebuild", store, cwd=work)
+    same(wanted, sound("after a rebuild"), "what the store holds when its index was made again")
     # It can be written into, and all else stays.
     run(program, "add", store, cwd=work)
     after = sound("after writing")
@@ -97,7 +103,7 @@ def check_plugins(program, files, work):
     failed = []
     for path in mine:
         engine = "abi-" + path.name.split("-")[2]
-        folder = work / path.stem
+        folder = work / f"{path.parent.name}-{path.stem}"
         folder.mkdir(mode=0o700)
         copy = Path(shutil.copy(path, folder))
         copy.chmod(0o600)
@@ -110,6 +116,21 @@ def check_plugins(program, files, work):
                         "Plugin files are not built anew with each library: mend the library (docs/abi.md), not the file.")
 
 
+def check_interface(library, program, folders):
+    """Functions stay under their versions, members where they were, constants what they were."""
+    now = set(interface(library, program))
+    kept = [folder / f"interface-{platform.machine()}.txt" for folder in folders]
+    kept = [path for path in kept if path.exists()]
+    if not kept:
+        skip(f"no version's interface is kept for {platform.machine()}")
+    for path in kept:
+        lines = path.read_text().splitlines()
+        gone = [line for line in lines if line not in now]
+        assert not gone, (f"{path}: this library has no longer, or otherwise:\n  " + "\n  ".join(gone) + "\nPrograms that were "
+                          "linked with that version break. Put it back; a break needs a new SONAME (docs/abi.md).")
+        print(f"{len(lines)} functions, members and constants of {path.parent.name} are as they were")
+
+
 def main():
     what, *arguments = sys.argv[1:]
     paths = [Path(one).resolve() for one in arguments]
@@ -119,6 +140,8 @@ def main():
         try:
             if what == "store":
                 check_store(paths[0], paths[1], work)
+            elif what == "interface":
+                check_interface(paths[0], paths[1], paths[2:])
             else:
                 check_plugins(paths[0], paths[1:], work)
         except AssertionError as wrong:

@@ -2,6 +2,7 @@
 """What make.py and check.py share: the folder of a version, how a store is read, how it is packed."""
 import hashlib
 import os
+import re
 import subprocess
 import tarfile
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 #: What the guarded entry of the store was compiled from. golden_store.c looks for it in its current folder.
 GUARDED = "the header that a golden kernel includes\n"
+
+#: Constants that say which version it is.
+OWN_VERSION = re.compile(r"constant TLC_(VERSION|ABI)_?")
 
 
 def sha256(data):
@@ -73,3 +77,11 @@ def unpack(archive, folder):
             elif info.isfile():
                 path.write_bytes(tar.extractfile(info).read())
                 os.chmod(path, 0o600)
+
+
+def interface(library, layout_program):
+    """What a built library shows: exported functions with their versions, members, constants. A line each."""
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    lines = [f"function {line.split()[2]}" for line in symbols.splitlines() if line.split()[1] == "T"]
+    shown = subprocess.run([layout_program], capture_output=True, text=True, check=True).stdout
+    return sorted(lines + [line for line in shown.splitlines() if not OWN_VERSION.match(line)])

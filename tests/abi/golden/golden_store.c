@@ -3,6 +3,7 @@
  * what it prints with the manifest.
  * usage: golden_store write STORE            prints "NAME hit|miss KEY" for each entry
  *        golden_store read STORE OUT <LIST   for each line "NAME KEY" prints what is found, its members as files in OUT
+ *        golden_store rebuild STORE         indexes the segments again
  *        golden_store add STORE              publishes an entry, replaces one, finds both
  * Guards are of files in the current folder, by a path that is the same everywhere. */
 #include <stdio.h>
@@ -275,6 +276,12 @@ static void read_entries(const char* out) {
   tlc_blob_release(json);
 }
 
+static void rebuild(void) {
+  tlc_blob* json = NULL;
+  OK(tlc_cache_verify(cache, TLC_VERIFY_REPAIR, NULL, NULL, &json, &error));
+  tlc_blob_release(json);
+}
+
 /* A new entry, one in place of an old one, and one where one was removed: written, then found. */
 static void add_entries(void) {
   tlc_key* key = key_of("golden", "added");
@@ -305,6 +312,8 @@ int main(int argc, char** argv) {
   open_store(argv[2]);
   if (strcmp(argv[1], "write") == 0)
     write_entries();
+  else if (strcmp(argv[1], "rebuild") == 0)
+    rebuild();
   else if (strcmp(argv[1], "add") == 0)
     add_entries();
   else if (strcmp(argv[1], "read") == 0 && argc == 4)

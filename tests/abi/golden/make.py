@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the golden files of a new version: a store that it wrote, and plugin files built with its headers.
+"""Makes the golden files of a new version: a store that it wrote, plugin files built with its headers, its interface.
 
-usage: make.py store STORE_PROGRAM FOLDER           STORE_PROGRAM: golden_store, built
-       make.py plugin INCLUDE_DIR FOLDER [--short]  with gcc, for this machine; named by the headers' ABI
+usage: make.py store STORE_PROGRAM FOLDER               STORE_PROGRAM: golden_store, built
+       make.py interface LAYOUT_PROGRAM FOLDER LIBRARY  LAYOUT_PROGRAM: golden_layout, built
+       make.py plugin INCLUDE_DIR FOLDER [--short]      with gcc, for this machine; named by the headers' ABI
 
 FOLDER is new for each version (0.2, 0.3, ...), and what is in the folder of a released version is never made again. A
 check that fails on an old file has found that this library cannot read what people have on their disks. Mend the
@@ -19,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import GUARDED, HERE, pack, read, run, sha256
+from golden import GUARDED, HERE, interface, pack, read, run, sha256
 
 
 def make_store(program, folder):
@@ -56,14 +57,18 @@ def make_plugin(include, folder, short):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("store", "plugin"))
+    parser.add_argument("what", choices=("store", "interface", "plugin"))
     parser.add_argument("source", type=Path)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("library", type=Path, nargs="?")
     parser.add_argument("--short", action="store_true", help="a table that ends early, as if of ABI 0.0")
     arguments = parser.parse_args()
     arguments.folder.mkdir(exist_ok=True)
     if arguments.what == "store":
         make_store(arguments.source.resolve(), arguments.folder)
+    elif arguments.what == "interface":
+        lines = interface(arguments.library, arguments.source.resolve())
+        (arguments.folder / f"interface-{platform.machine()}.txt").write_text("".join(f"{line}\n" for line in lines))
     else:
         make_plugin(arguments.source, arguments.folder, arguments.short)
     return 0
