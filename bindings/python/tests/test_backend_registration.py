@@ -127,16 +127,7 @@ def test_a_default_engine(cache: Cache, register: Any) -> None:
     assert cache.get_or_compile(wanted)["m"] == b"2"
 
 
-def test_a_backend_is_kept_while_it_is_registered(cache: Cache, register: Any) -> None:
-    seen = weakref.ref(register(declare(Whole)))
-    gc.collect()
-    # The fixture's list is all that is left beside the registration.
-    backend = seen()
-    assert backend is not None
-    assert cache.get_or_compile(request(source="")) is not None
-
-
-def test_it_goes_when_it_is_taken_out(cache: Cache) -> None:
+def test_it_is_kept_until_it_is_taken_out(cache: Cache) -> None:
     class Short:
         def compile(self, *_: Any) -> Any:
             return {"m": b"1"}
