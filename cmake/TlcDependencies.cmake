@@ -5,5 +5,5 @@ find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(TLC_LMDB REQUIRED IMPORTED_TARGET GLOBAL lmdb)
 pkg_check_modules(TLC_SODIUM REQUIRED IMPORTED_TARGET GLOBAL libsodium)
-pkg_check_modules(TLC_XXHASH REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
-set(TLC_DEPENDENCIES PkgConfig::TLC_LMDB PkgConfig::TLC_SODIUM PkgConfig::TLC_XXHASH Threads::Threads ${CMAKE_DL_LIBS})
+pkg_check_modules(TLC_XXHASH REQUIRED libxxhash) # its header only: src/trust compiles XXH3 in
+set(TLC_DEPENDENCIES PkgConfig::TLC_LMDB PkgConfig::TLC_SODIUM Threads::Threads ${CMAKE_DL_LIBS})

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// BLAKE2b by libsodium, XXH3 by xxHash. The only file that includes either.
+// BLAKE2b by libsodium, which only this file includes; XXH3 by xxh3.hpp.
 #include "trust/hash.hpp"
 
 #include <sodium.h>
-#include <xxhash.h>
 
 #include <mutex>
 #include <new>
 #include <string>
+
+#include "trust/xxh3.hpp"
 
 namespace tlc::trust {
 
@@ -32,14 +33,6 @@ Digest hash_at_once(const void* data, std::size_t len, const std::uint8_t* key, 
   ::crypto_generichash(digest.bytes.data(), digest.bytes.size(), static_cast<const unsigned char*>(data), len, key,
                        key_len);
   return digest;
-}
-
-Hash128 from_library(XXH128_hash_t hash) {
-  return Hash128{hash.low64, hash.high64};
-}
-
-XXH3_state_t* xxh_state(void* state) {
-  return static_cast<XXH3_state_t*>(state);
 }
 
 }  // namespace
@@ -78,31 +71,31 @@ void wipe(void* data, std::size_t len) {
 }
 
 Hash128 xxh3_128(const void* data, std::size_t len) {
-  return from_library(::XXH3_128bits(data, len));
+  std::uint64_t words[2];
+  xxh3_code().hash128(data, len, words);
+  return Hash128{words[0], words[1]};
 }
 
 std::uint64_t xxh3_64(const void* data, std::size_t len, std::uint64_t seed) {
-  return ::XXH3_64bits_withSeed(data, len, seed);
+  return xxh3_code().hash64(data, len, seed);
 }
 
-Xxh128::Xxh128() : state_(::XXH3_createState()) {
+Xxh128::Xxh128() : state_(xxh3_code().create()) {
   if (!state_) throw std::bad_alloc();
-  ::XXH3_128bits_reset(xxh_state(state_.get()));
 }
 
 void Xxh128::update(const void* data, std::size_t len) {
-  if (len == 0) return;
-  ::XXH3_128bits_update(xxh_state(state_.get()), data, len);
+  if (len != 0) xxh3_code().update(state_.get(), data, len);
 }
 
 Hash128 Xxh128::finish() {
-  const Hash128 hash = from_library(::XXH3_128bits_digest(xxh_state(state_.get())));
-  ::XXH3_128bits_reset(xxh_state(state_.get()));
-  return hash;
+  std::uint64_t words[2];
+  xxh3_code().finish(state_.get(), words);
+  return Hash128{words[0], words[1]};
 }
 
 void Xxh128::Free::operator()(void* state) const noexcept {
-  ::XXH3_freeState(xxh_state(state));
+  xxh3_code().destroy(state);
 }
 
 const char* sodium_version() {
@@ -110,8 +103,11 @@ const char* sodium_version() {
 }
 
 const char* xxhash_version() {
-  static const std::string text = std::to_string(XXH_VERSION_MAJOR) + "." + std::to_string(XXH_VERSION_MINOR) + "." +
-                                  std::to_string(XXH_VERSION_RELEASE);
+  static const std::string text = [] {
+    const unsigned version = xxh3_code().version();
+    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+           std::to_string(version % 100);
+  }();
   return text.c_str();
 }
 

@@ -72,7 +72,7 @@ class Xxh128 {
   std::unique_ptr<void, Free> state_;
 };
 
-/// Versions of the libraries that are really loaded, or (XXH3 is compiled in) were compiled with.
+/// Version of the libsodium that is really loaded; of the xxHash whose header was compiled in, "0.8.1".
 [[nodiscard]] const char* sodium_version();
 [[nodiscard]] const char* xxhash_version();
 

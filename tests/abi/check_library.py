@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # What libtlcache.so may be linked with; the sanitizers' runtimes besides. GPU libraries are opened at run time.
-NEEDED = re.compile(r"(liblmdb|libsodium|libxxhash|libstdc\+\+|libm|libgcc_s|libc|libpthread|libdl|libgcov|ld-linux-[\w-]+"
+NEEDED = re.compile(r"(liblmdb|libsodium|libstdc\+\+|libm|libgcc_s|libc|libpthread|libdl|libgcov|ld-linux-[\w-]+"
                     r"|lib(clang_rt\.)?(asan|ubsan|tsan)[\w.-]*)\.so")
 
 

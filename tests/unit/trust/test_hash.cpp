@@ -13,6 +13,7 @@
 
 #include "trust/digest.hpp"
 #include "trust/hash.hpp"
+#include "trust/xxh3.hpp"
 
 using namespace tlc::trust;
 
@@ -110,6 +111,22 @@ void xxh3_gives_the_known_answers(void**) {
   assert_true((xxh3_128("abc", 3) == Hash128{0x78af5f94892f3950U, 0x06b05ab6733a6185U}));
 }
 
+// The code for newer processors against the one for all.
+void xxh3_is_the_same_on_every_processor(void**) {
+  std::vector<std::uint8_t> data(300'000);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint8_t>(i * 31 + (i >> 7U));
+  const auto same = [&](std::size_t len) {
+    std::uint64_t fast[2];
+    std::uint64_t plain[2];
+    xxh3_code().hash128(data.data() + 1, len, fast);
+    kXxh3Baseline.hash128(data.data() + 1, len, plain);
+    return fast[0] == plain[0] && fast[1] == plain[1] &&
+           xxh3_code().hash64(data.data(), len, 5) == kXxh3Baseline.hash64(data.data(), len, 5);
+  };
+  for (std::size_t len = 0; len < 1200; ++len) assert_true_msg(same(len), "%zu bytes", len);
+  for (const std::size_t len : {4096U, 65536U, 299'999U}) assert_true_msg(same(len), "%zu bytes", len);
+}
+
 void xxh3_in_pieces_is_the_same(void**) {
   Xxh128 hash;
   for (const std::size_t len : {std::size_t{0}, std::size_t{5}, std::size_t{240}, std::size_t{9999}}) {
@@ -171,6 +188,7 @@ int main() {
       cmocka_unit_test(copies_of_a_hash_go_on_apart),
       cmocka_unit_test(the_mac_gives_the_known_answers),
       cmocka_unit_test(xxh3_gives_the_known_answers),
+      cmocka_unit_test(xxh3_is_the_same_on_every_processor),
       cmocka_unit_test(xxh3_in_pieces_is_the_same),
       cmocka_unit_test(hex_goes_both_ways_and_refuses_the_rest),
       cmocka_unit_test(digests_order_by_bytes_and_fill_sets),
