@@ -112,11 +112,15 @@ class Module:
         """Takes the handle; it is kept until the process ends."""
         self.handle = handle
 
-    def function(self, name: str, restype: Any, argtypes: Sequence[Any]) -> Any:
-        """A function of the module, to be called."""
+    def symbol(self, name: str) -> int:
+        """Address of a symbol."""
         address = HANDLE()
         _call("tlc_module_symbol", self.handle, _text(name), ctypes.byref(address))
-        return ctypes.CFUNCTYPE(restype, *argtypes)(address.value)
+        return address.value or 0
+
+    def function(self, name: str, restype: Any, argtypes: Sequence[Any]) -> Any:
+        """A function of the module, to be called."""
+        return ctypes.CFUNCTYPE(restype, *argtypes)(self.symbol(name))
 
 
 class Cache:

@@ -218,6 +218,37 @@ class Demo:
         say(indented(self.tlcache("stats", "-n", "demo")))
 
 
+    def cuda_device(self) -> str | None:
+        """What the cuda backend found: the device's name, or nothing, where it cannot compile and load."""
+        for backend in json.loads(self.tlcache("backends", "--json"))["backends"]:
+            found = backend.get("found", {})
+            devices = found.get("load", {}).get("devices", [])
+            if "cuda" in backend["kinds"] and backend["available"] and devices and "nvrtc" in found.get("compile", {}):
+                return str(devices[0]["name"])
+        return None
+
+    def on_the_card(self, device: str) -> None:
+        say(f"7. The same on this machine's {device}: matmul.cu and softmax.cu, {PROCESSES} processes, empty cache")
+
+        def together() -> tuple[list[dict[str, Any]], list[str]]:
+            program = [sys.executable, str(ROOT / "tools/demo/cuda_worker.py"), str(self.kernels), "16"]
+            workers = [Worker(program, self.environment, self.folder) for _ in range(PROCESSES)]
+            for worker in workers:
+                worker.wait_ready()
+            for worker in workers:
+                worker.go()
+            results = [worker.result() for worker in workers]
+            return results, sorted(name for result in results for name in result["compiled"])
+
+        first, compiled = together()
+        expect(compiled == BOTH, f"{compiled} were compiled, not each of {BOTH} once")
+        second, again = together()
+        expect(not again, f"{again} were compiled at the second start")
+        cold, warm = (statistics.median(r["ready_ms"] for r in results) for results in (first, second))
+        say("   Each was compiled once; all got the right numbers from the card. From asking to both kernels ready:")
+        say(f"     first start {cold:.1f} ms, second start {warm:.1f} ms: {cold / warm:.0f} times faster")
+
+
 def flip_byte(store: Path, payload: bytes) -> None:
     """Changes one byte in the middle of the payload, in each file of the store that holds it."""
     flipped = 0
@@ -271,6 +302,11 @@ def main() -> int:
         ):
             say()
             step()
+        say()
+        if device := demo.cuda_device():
+            demo.on_the_card(device)
+        else:
+            say("(No CUDA device here, or no NVRTC: `tlcache backends` says what was found. With one, step 7 does it there.)")
         say(f"\nAll of it went as it should, in {time.monotonic() - started:.0f} s. README.md says how to begin.")
         return 0
     except (Failure, OSError) as failure:

@@ -53,6 +53,11 @@ def check_matmul(matmul: Any, bias: float) -> None:
     """Against the sum of products."""
     a, b, c = fill(M * K, 1), fill(K * N, 5), array.array("f", bytes(4 * M * N))
     matmul(*(x.buffer_info()[0] for x in (a, b, c)), M, N, K)
+    near_matmul(a, b, c, bias)
+
+
+def near_matmul(a: array.array[float], b: array.array[float], c: array.array[float], bias: float) -> None:
+    """Ends the process unless c = a b + bias."""
     columns = [b[j::N] for j in range(N)]
     for i in range(M):
         row = a[i * K : (i + 1) * K]
@@ -64,6 +69,11 @@ def check_softmax(softmax: Any) -> None:
     """Against its definition."""
     x, y = fill(ROWS * COLUMNS, 3), array.array("f", bytes(4 * ROWS * COLUMNS))
     softmax(x.buffer_info()[0], y.buffer_info()[0], ROWS, COLUMNS)
+    near_softmax(x, y)
+
+
+def near_softmax(x: array.array[float], y: array.array[float]) -> None:
+    """Ends the process unless each row of y is the softmax of that of x."""
     for first in range(0, ROWS * COLUMNS, COLUMNS):
         powers = [math.exp(value) for value in x[first : first + COLUMNS]]
         for i, power in enumerate(powers):
