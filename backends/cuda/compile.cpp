@@ -171,6 +171,9 @@ class Compile {
       throw Failure(TLC_E_INVALID, "field 'source' is missing; it holds the text to compile");
     }
     nvrtc_.check_arch(arch_);
+    if (output_ == Output::ltoir && nvrtc_.api.ltoir == nullptr) {
+      throw Failure(TLC_E_UNSUPPORTED, "NVRTC " + nvrtc_.version() + " makes no LTO-IR; CUDA 12 or newer does");
+    }
     folders_ = request_.includes;
     folders_.insert(folders_.end(), options_.folders.begin(), options_.folders.end());
   }
@@ -226,7 +229,9 @@ class Compile {
       throw Failure(TLC_E_CANCELLED, "the compile was cancelled");
     const std::string what = "NVRTC " + nvrtc_.version();
     const std::string line = first_error(said);
-    if (result == kInvalidOption && said.find("gpu-architecture") != std::string::npos) {
+    const bool about_arch =
+        said.find("gpu-architecture") != std::string::npos || said.find("nv_arch") != std::string::npos;
+    if ((result == kInvalidOption || result == kCompilation) && about_arch) {
       throw Failure(TLC_E_UNSUPPORTED,
                     what + " does not compile for " + arch_.text() + "; it knows " + nvrtc_.arch_list() +
                         ", of some also their variants 'a' and 'f'",

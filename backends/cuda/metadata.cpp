@@ -77,10 +77,11 @@ std::optional<Launch> parse_launch(std::string_view json) {
   Launch out;
   for (const auto& [kernel, attributes] : parsed->entries) {
     if (attributes.type != Json::Type::object) return std::nullopt;
+    auto& known = out[kernel];
     for (const auto& [name, value] : attributes.entries) {
       const bool fits = value.type == Json::Type::number && value.number == static_cast<std::int32_t>(value.number);
       if (!fits || !function_attribute(name)) return std::nullopt;
-      out[kernel][name] = static_cast<std::int32_t>(value.number);
+      known[name] = static_cast<std::int32_t>(value.number);
     }
   }
   return out;
