@@ -166,7 +166,7 @@ class Compile {
         options_(check_options(request_.options)),
         arch_(parse_target(target)),
         output_(output_of(request_, options_, arch_)),
-        nvrtc_(state.nvrtc.get(state.host, call)) {
+        nvrtc_(state.nvrtc.get(state.host, call, request_.compiler)) {
     if (!request_.source) {
       throw Failure(TLC_E_INVALID, "field 'source' is missing; it holds the text to compile");
     }
@@ -298,7 +298,7 @@ std::string identify(State& state, tlc_call* call, const tlc_request* request, s
   std::string out = "cuda 1\n";
   if (fields.source) {
     refuse_appended_flags();
-    out += state.nvrtc.get(state.host, call).identity;
+    out += state.nvrtc.get(state.host, call, fields.compiler).identity;
     if (options.debug) out += "folder " + working_directory() + "\n";
   } else {
     out += "not compiled\n";

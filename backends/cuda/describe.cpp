@@ -18,9 +18,12 @@ namespace {
 /// In .nv.info: {u8 format, u8 attribute, u16 size, size bytes}; format 4 is the one with bytes.
 constexpr std::uint8_t kInfoBytes = 4;
 constexpr std::uint8_t kInfoFrameSize = 0x11;
+constexpr std::uint8_t kInfoRegisters = 0x2f;
+/// In a symbol's st_other: a kernel, not a function that kernels call.
+constexpr unsigned char kEntry = 0x10;
 
 struct Kernel {
-  unsigned registers = 0;
+  std::uint32_t registers = 0;
   std::uint64_t shared = 0;
   std::uint32_t stack = 0;
 };
@@ -31,7 +34,10 @@ class Cubin {
   explicit Cubin(std::string_view bytes) : bytes_(bytes) {
     std::memcpy(&header_, bytes.data(), sizeof header_);
     names_ = content(header_.e_shstrndx);
-    for (std::size_t i = 0; i < header_.e_shnum; ++i) read_section(i);
+    for (std::size_t i = 0; i < header_.e_shnum; ++i) {
+      const Elf64_Shdr found = section(i);
+      if (found.sh_type == SHT_SYMTAB) read_symbols(i, found.sh_link);
+    }
     for (std::size_t i = 0; i < header_.e_shnum; ++i) read_shared(i);
     for (std::size_t i = 0; i < header_.e_shnum; ++i) read_info(i);
   }
@@ -58,14 +64,6 @@ class Cubin {
     return std::string(rest.substr(0, rest.find('\0')));
   }
 
-  void read_section(std::size_t i) {
-    const Elf64_Shdr found = section(i);
-    const std::string name = text_at(names_, found.sh_name);
-    // The registers a kernel needs are in the highest byte.
-    if (name.starts_with(".text.")) kernels_[name.substr(6)].registers = found.sh_info >> 24;
-    if (found.sh_type == SHT_SYMTAB) read_symbols(i, found.sh_link);
-  }
-
   void read_shared(std::size_t i) {
     const Elf64_Shdr found = section(i);
     const std::string name = text_at(names_, found.sh_name);
@@ -83,11 +81,14 @@ class Cubin {
       std::memcpy(&symbol, symbols.data() + at, sizeof symbol);
       const std::string name = text_at(names, symbol.st_name);
       symbols_.push_back(name);
-      if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && !name.empty()) variables_.push_back(name);
+      const auto type = ELF64_ST_TYPE(symbol.st_info);
+      if (type == STT_FUNC && (symbol.st_other & kEntry) != 0) kernels_[name];
+      // Names with a dot are the compiler's own.
+      if (type == STT_OBJECT && !name.empty() && name[0] != '.') variables_.push_back(name);
     }
   }
 
-  /// The frame of each function, by the number of its symbol.
+  /// Registers and stack of each function, by the number of its symbol.
   void read_info(std::size_t i) {
     if (text_at(names_, section(i).sh_name) != ".nv.info") return;
     std::string_view info = content(i);
@@ -99,16 +100,20 @@ class Cubin {
       info.remove_prefix(4);
       if (format != kInfoBytes) continue;
       if (size > info.size()) return;
-      if (attribute == kInfoFrameSize && size == 8) {
-        std::uint32_t symbol = 0;
-        std::uint32_t bytes = 0;
-        std::memcpy(&symbol, info.data(), sizeof symbol);
-        std::memcpy(&bytes, info.data() + 4, sizeof bytes);
-        const auto kernel = symbol < symbols_.size() ? kernels_.find(symbols_[symbol]) : kernels_.end();
-        if (kernel != kernels_.end()) kernel->second.stack = bytes;
-      }
+      if (size == 8) read_number(attribute, info);
       info.remove_prefix(size);
     }
+  }
+
+  void read_number(std::uint8_t attribute, std::string_view info) {
+    std::uint32_t symbol = 0;
+    std::uint32_t number = 0;
+    std::memcpy(&symbol, info.data(), sizeof symbol);
+    std::memcpy(&number, info.data() + sizeof symbol, sizeof number);
+    const auto kernel = symbol < symbols_.size() ? kernels_.find(symbols_[symbol]) : kernels_.end();
+    if (kernel == kernels_.end()) return;
+    if (attribute == kInfoFrameSize) kernel->second.stack = number;
+    if (attribute == kInfoRegisters) kernel->second.registers = number;
   }
 
   std::string_view bytes_;

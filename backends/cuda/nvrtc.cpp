@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where NVRTC is looked for, in this order:
 //
-//  1. TLC_NVRTC, and nothing else when it is set
+//  1. the request's field 'compiler', else TLC_NVRTC, and nothing else when one of them is set
 //  2. the one this process has already (a framework's)
 //  3. $CUDA_HOME/lib64, $CUDA_PATH/lib64
 //  4. the loader's own ways, by name
@@ -54,10 +54,12 @@ std::string file_identity(Host host, tlc_call* call, const std::string& path) {
 }
 
 LoadedLibrary chosen_by_user(const std::string& path) {
-  if (path.front() != '/') unavailable("TLC_NVRTC is '" + path + "'; it must be the absolute path of libnvrtc");
+  if (path.front() != '/') {
+    unavailable("'" + path + "', as TLC_NVRTC or the field 'compiler' says, must be the absolute path of libnvrtc");
+  }
   std::string problem;
   LoadedLibrary library = LoadedLibrary::open(path, problem);
-  if (!library) unavailable("NVRTC as TLC_NVRTC names it cannot be opened: " + problem);
+  if (!library) unavailable("the NVRTC that TLC_NVRTC or the field 'compiler' names cannot be opened: " + problem);
   return library;
 }
 
@@ -172,8 +174,8 @@ void Nvrtc::check_arch(const Arch& arch) const {
                                        ". Choose one of these, or name another NVRTC by TLC_NVRTC");
 }
 
-const Nvrtc& NvrtcFinder::get(Host host, tlc_call* call) {
-  const std::string chosen = environment("TLC_NVRTC");
+const Nvrtc& NvrtcFinder::get(Host host, tlc_call* call, const std::string& wanted) {
+  const std::string chosen = wanted.empty() ? environment("TLC_NVRTC") : wanted;
   const std::scoped_lock lock(mutex_);
   std::unique_ptr<Nvrtc>& found = found_[chosen];
   if (found == nullptr) found = open_nvrtc(host, call, chosen);

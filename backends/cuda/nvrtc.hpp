@@ -61,11 +61,11 @@ struct Nvrtc {
   void check_arch(const Arch& arch) const;
 };
 
-/// Finds NVRTC once for each value of TLC_NVRTC and keeps it.
+/// Finds NVRTC once for each name it is asked for by, and keeps it.
 class NvrtcFinder {
  public:
-  /// Throws Failure (TLC_E_UNAVAILABLE) that says what was tried.
-  [[nodiscard]] const Nvrtc& get(Host host, tlc_call* call);
+  /// `wanted`: the path of one library, or empty. Throws Failure (TLC_E_UNAVAILABLE) that says what was tried.
+  [[nodiscard]] const Nvrtc& get(Host host, tlc_call* call, const std::string& wanted = {});
 
  private:
   std::mutex mutex_;

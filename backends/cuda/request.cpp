@@ -148,6 +148,7 @@ Request read_request(Host host, const tlc_request* request) {
   Request out;
   out.source = reader.text("source");
   if (const auto output = reader.text("output")) out.output = output_of(*output);
+  out.compiler = reader.text("compiler").value_or("");
   out.options = reader.texts("options");
   out.defines = reader.defines("defines");
   out.includes = reader.texts("include_dirs");

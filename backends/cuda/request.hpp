@@ -16,6 +16,7 @@ enum class Output { cubin, ptx, ltoir };
 
 struct Request {
   std::optional<std::string> source;  ///< none: the members come from elsewhere, nothing is compiled
+  std::string compiler;               ///< absolute path of libnvrtc; empty: the default one
   std::optional<Output> output;       ///< none: what fits the target
   std::vector<std::string> options;   ///< as given, not yet checked
   std::vector<std::string> defines;   ///< NAME or NAME=value

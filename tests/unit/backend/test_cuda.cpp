@@ -200,21 +200,21 @@ void identity_is_that_of_the_libraries(void**) {
   assert_false(contains(first, "driver "));
 }
 
-void another_nvrtc_is_another_identity(void**) {
-  const std::string first = identity(cuda_request(kSaxpy));
+void a_copy_of_nvrtc_is_the_same_compiler(void**) {
   const Scratch scratch;
   const std::filesystem::path path(::getenv("TLC_TEST_NVRTC"));
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path())) {
     const std::string name = entry.path().filename();
     if (name.starts_with("libnvrtc")) std::filesystem::copy(entry.path(), scratch.path(name));
   }
-  const std::string copy = scratch.path(path.filename());
-  ::setenv("TLC_NVRTC", copy.c_str(), 1);
-  const auto same = new_cuda_ops().identify(nullptr, cuda_request(kSaxpy), "cuda:sm_90");
-  // One byte more changes a library without a build id only: those are named by their bytes.
-  ::setenv("TLC_NVRTC", ::getenv("TLC_TEST_NVRTC"), 1);
-  assert_ok(same);
-  assert_true(*same == first);  // the same files elsewhere
+  FakeRequest request = cuda_request(kSaxpy);
+  const std::string first = identity(request);
+  request.fields["compiler"] = text_value(scratch.path(path.filename()));
+  assert_true(identity(request) == first);
+  const auto made = compile_cuda(request);
+  assert_ok(made.done);
+  request.fields["compiler"] = text_value(scratch.path("absent.so"));
+  assert_fails(compile_cuda(request).done, TLC_E_UNAVAILABLE, "absent.so");
 }
 
 void appended_flags_make_it_uncacheable(void**) {
@@ -322,6 +322,10 @@ void binaries_describe_themselves(void**) {
     assert_true_msg(contains(*json, part), "%s lacks %s", json->c_str(), part);
   }
   assert_false(contains(*json, "\"registers\": 0,"));
+  auto newer = compile_cuda(cuda_request(kSaxpy), "cuda:sm_90");
+  json = cuda_ops().describe(nullptr, newer.bundle);
+  assert_ok(json);
+  assert_true(contains(*json, "\"name\": \"saxpy\"") && !contains(*json, "\"registers\": 0,"));
   auto ptx = compile_cuda(cuda_request(kSaxpy), "cuda:compute_80");
   json = cuda_ops().describe(nullptr, ptx.bundle);
   assert_ok(json);
@@ -354,7 +358,7 @@ int main() {
       cmocka_unit_test(variants_of_an_arch_are_kept_apart),
       cmocka_unit_test(a_binary_of_another_arch_is_rejected),
       cmocka_unit_test(identity_is_that_of_the_libraries),
-      cmocka_unit_test(another_nvrtc_is_another_identity),
+      cmocka_unit_test(a_copy_of_nvrtc_is_the_same_compiler),
       cmocka_unit_test(appended_flags_make_it_uncacheable),
       cmocka_unit_test(the_working_directory_is_not_searched),
       cmocka_unit_test(the_stack_limit_stays),
