@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Loading through a fake driver (fake_cuda.c): contexts, symbols, errors. Argument: the fake's folder, which says
-// whether it has the library functions of CUDA 12; or `none`: there is no driver.
+// whether it has the library functions of CUDA 12; or `none`: there is no driver. A second one, `nvrtc`: what concerns
+// NVRTC.
 #include "tlc_test.hpp"
 
 #include <dlfcn.h>
@@ -319,7 +320,6 @@ void a_refused_image_is_compiled_again_once(void**) {
 }
 
 void nvrtc_does_not_ask_the_driver_for_its_cache(void**) {
-  if (!use_test_nvrtc()) skip();
   auto made = compile_cuda(cuda_request(kSaxpy));
   assert_ok(made.done);
   assert_int_equal(driver().calls_export_table, 0);
@@ -347,6 +347,12 @@ void without_a_driver_it_is_said_what_is_missing(void**) {
   assert_fails(new_cuda_ops().probe(nullptr), TLC_E_UNAVAILABLE, "neither compiling nor loading");
 }
 
+int run_with_nvrtc() {
+  if (!use_test_nvrtc()) return 77;
+  const CMUnitTest tests[] = {cmocka_unit_test_setup(nvrtc_does_not_ask_the_driver_for_its_cache, reset)};
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
+
 int run_without_driver() {
   if (::dlopen("libcuda.so.1", RTLD_NOW) != nullptr) return 77;
   const CMUnitTest tests[] = {cmocka_unit_test(without_a_driver_it_is_said_what_is_missing)};
@@ -357,14 +363,14 @@ int run_without_driver() {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "none") return run_without_driver();
-  if (argc == 2) fake_library = ::dlopen((std::string(argv[1]) + "/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (argc > 1) fake_library = ::dlopen((std::string(argv[1]) + "/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (fake_library == nullptr) {
-    print_error("%s\n", argc == 2 ? ::dlerror() : "usage: FOLDER of the fake driver, or none");
+    print_error("%s\n", argc > 1 ? ::dlerror() : "usage: FOLDER of the fake driver [nvrtc], or none");
     return 1;
   }
+  if (argc == 3) return run_with_nvrtc();
   const CMUnitTest tests[] = {
       cmocka_unit_test_setup(the_driver_is_not_touched_before_it_is_needed, reset),
-      cmocka_unit_test_setup(nvrtc_does_not_ask_the_driver_for_its_cache, reset),
       cmocka_unit_test_setup(a_module_goes_to_the_primary_context_and_nothing_stays_current, reset),
       cmocka_unit_test_setup(the_callers_context_is_used_and_kept, reset),
       cmocka_unit_test_setup(places_are_contexts, reset),
