@@ -57,7 +57,7 @@ std::unique_ptr<Driver> open_driver() {
   const LoadedLibrary library = LoadedLibrary::open(kName, problem);
   if (!library) {
     throw Failure(TLC_E_UNAVAILABLE, "there is no NVIDIA driver on this machine (" + problem +
-                                         "); install it, or in a container pass the GPU on, to load kernels");
+                                         "); install it, or in a container pass the GPU on");
   }
   auto driver = std::make_unique<Driver>(functions_of(library));
   driver->check(driver->api.init(0), "the NVIDIA driver cannot be used");
@@ -196,8 +196,14 @@ Driver* DriverFinder::try_get(std::string* reason) {
 }
 
 std::string DriverFinder::version_text() {
-  Driver* driver = try_get();
-  return driver != nullptr ? std::to_string(driver->version()) : "none";
+  const std::scoped_lock lock(mutex_);
+  if (version_ != 0) return std::to_string(version_);
+  std::string ignored;
+  const LoadedLibrary library = LoadedLibrary::open(kName, ignored);
+  CuResult (*driver_version)(int*) = nullptr;
+  if (library) library.find(driver_version, "cuDriverGetVersion");
+  if (driver_version == nullptr || driver_version(&version_) != kCuOk) version_ = 0;
+  return version_ != 0 ? std::to_string(version_) : "none";
 }
 
 }  // namespace tlcb::cuda

@@ -117,12 +117,13 @@ class DriverFinder {
   [[nodiscard]] Driver& get();
   /// NULL, and the reason, where get() would throw.
   [[nodiscard]] Driver* try_get(std::string* reason = nullptr);
-  /// The driver's version, or "none".
+  /// The driver's version, or "none". Does not initialise it: a process that only compiles may fork afterwards.
   [[nodiscard]] std::string version_text();
 
  private:
   std::mutex mutex_;
   std::unique_ptr<Driver> driver_;
+  int version_ = 0;
 };
 
 }  // namespace tlcb::cuda

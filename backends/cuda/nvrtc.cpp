@@ -87,10 +87,11 @@ LoadedLibrary find_library(const std::string& chosen) {
   }
   if (LoadedLibrary library = in_folder("/usr/local/cuda/lib64")) return library;
   unavailable(
-      "no NVRTC was found (looked for libnvrtc.so.13, .12 and .11.2: in this process, in $CUDA_HOME/lib64, "
-      "$CUDA_PATH/lib64, where the loader looks, and in /usr/local/cuda/lib64); install the CUDA toolkit, or the "
-      "Python "
-      "package nvidia-cuda-nvrtc and set TLC_NVRTC to the absolute path of its libnvrtc.so");
+      "no NVRTC was found (libnvrtc.so.13, .12 or .11.2; looked in this process, $CUDA_HOME, $CUDA_PATH, where the "
+      "loader "
+      "looks, /usr/local/cuda); install the CUDA toolkit, or the Python package nvidia-cuda-nvrtc and set TLC_NVRTC to "
+      "the "
+      "path of its libnvrtc");
 }
 
 /// The builtins this NVRTC will get when it opens them by name.

@@ -53,7 +53,7 @@ std::string probe(State& state, tlc_call* call) {
   const std::string compile = compile_part(state, call, no_compile);
   const std::string load = load_part(state, no_load);
   if (!no_compile.empty() && !no_load.empty()) {
-    throw Failure(TLC_E_UNAVAILABLE, "neither compiling nor loading is possible: " + no_compile + "; " + no_load);
+    throw Failure(TLC_E_UNAVAILABLE, "cannot compile: " + no_compile + ". Cannot load: " + no_load);
   }
   return R"({"compile": )" + compile + R"(, "load": )" + load + "}";
 }

@@ -167,6 +167,20 @@ void symbols_are_found_by_their_expression(void**) {
   assert_fails(load(artifact), TLC_REJECTED, "names.json");
 }
 
+void modules_with_equal_names_stay_apart(void**) {
+  FakeBundle artifact = cubin();
+  FakeBundle second = cubin();
+  auto one = load(artifact);
+  auto two = load(second);
+  assert_ok(one);
+  assert_ok(two);
+  assert_true(cuda_ops().native(*one) != cuda_ops().native(*two));
+  cuda_ops().unload(*one);
+  assert_int_equal(driver().unloads, 1);
+  assert_ok(cuda_ops().symbol(*two, "counter"));
+  cuda_ops().unload(*two);
+}
+
 void what_the_driver_refuses_is_said(void**) {
   FakeBundle artifact = cubin();
   for (const int code : {200, 209, 218, 222}) {
@@ -329,6 +343,8 @@ void nvrtc_does_not_ask_the_driver_for_its_cache(void**) {
   FakeRequest ptx = cuda_request(kSaxpy);
   ptx.fields["output"] = text_value("ptx");
   assert_true(contains(*cuda_ops().identify(nullptr, ptx, "cuda:sm_90"), "driver 13000"));
+  // A process that has only compiled can still fork and use the driver in its children.
+  assert_int_equal(driver().calls_init, 0);
 }
 
 void the_driver_is_not_touched_before_it_is_needed(void**) {
@@ -344,7 +360,7 @@ void without_a_driver_it_is_said_what_is_missing(void**) {
   assert_fails(cuda_ops().load(nullptr, artifact, nullptr), TLC_E_UNAVAILABLE, "no NVIDIA driver on this machine");
   assert_fails(cuda_ops().resolve_target(nullptr, "cuda:native"), TLC_E_UNAVAILABLE, "cuda:sm_90");
   ::setenv("TLC_NVRTC", "/nonexistent", 1);
-  assert_fails(new_cuda_ops().probe(nullptr), TLC_E_UNAVAILABLE, "neither compiling nor loading");
+  assert_fails(new_cuda_ops().probe(nullptr), TLC_E_UNAVAILABLE, "Cannot load: there is no NVIDIA driver");
 }
 
 int run_with_nvrtc() {
@@ -375,6 +391,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test_setup(the_callers_context_is_used_and_kept, reset),
       cmocka_unit_test_setup(places_are_contexts, reset),
       cmocka_unit_test_setup(symbols_are_found_by_their_expression, reset),
+      cmocka_unit_test_setup(modules_with_equal_names_stay_apart, reset),
       cmocka_unit_test_setup(what_the_driver_refuses_is_said, reset),
       cmocka_unit_test_setup(wrong_code_never_reaches_the_driver, reset),
       cmocka_unit_test_setup(native_is_what_the_device_is, reset),
