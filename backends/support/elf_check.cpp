@@ -75,9 +75,7 @@ class Checker {
     }
     if (ident[EI_CLASS] != ELFCLASS64) return bad("it is no 64-bit ELF file");
     if (ident[EI_DATA] != ELFDATA2LSB) return bad("it is not little-endian");
-    if (ident[EI_VERSION] != EV_CURRENT || header_.e_version != EV_CURRENT) {
-      return bad("its ELF version is unknown");
-    }
+    if (ident[EI_VERSION] != EV_CURRENT) return bad("its ELF version is unknown");
     if (header_.e_ehsize != sizeof(Elf64_Ehdr)) return bad("its header has an unknown size");
     out_.type = header_.e_type;
     out_.machine = header_.e_machine;
@@ -86,6 +84,7 @@ class Checker {
   }
 
   bool shared_type() {
+    if (header_.e_version != EV_CURRENT) return bad("its ELF version is unknown");
     if (header_.e_type == ET_DYN) return true;
     return bad(header_.e_type == ET_REL ? "it is a relocatable object, not a shared object"
                                         : "it is not a shared object");

@@ -23,6 +23,7 @@ struct ElfCheck {
 };
 
 /// A 64-bit little-endian ELF file: header, segments and section table lie inside the bytes.
+/// e_version is not looked at: CUDA 12 and older write their own there.
 [[nodiscard]] ElfCheck check_elf(const void* data, std::size_t size);
 
 /// The same, and a shared object whose load commands and dynamic section a loader can follow.

@@ -134,6 +134,40 @@ class Compile(CliTest):
         self.assertGreater(total["compile_us"], 0)
 
 
+@unittest.skipUnless(os.environ.get("TLC_TEST_NVRTC"), "no NVRTC (TLC_TEST_NVRTC)")
+class CompileCuda(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.environment["TLC_NVRTC"] = os.environ["TLC_TEST_NVRTC"]
+        self.write("k.cu", '#include "scale.h"\nextern "C" __global__ void k(float* p) { *p *= SCALE * N; }\n')
+        self.write("scale.h", "#define SCALE 2\n")
+
+    def compile(self, *arguments, **more):
+        return self.run_json("compile", "k.cu", "-t", "cuda:sm_90", "-D", "N=3", *arguments, **more)
+
+    def test_a_cubin_and_then_a_hit_until_a_header_changes(self):
+        arguments = ("-O3", "--std", "c++17", "-I", ".", "-o", "k.cubin")
+        first = self.compile(*arguments)
+        self.assertEqual(first["outcome"], "compiled")
+        with open(self.path("k.cubin"), "rb") as file:
+            self.assertEqual(file.read(4), b"\x7fELF")
+        self.assertEqual(self.compile(*arguments)["outcome"], "hit")
+        shown = self.run_json("show", first["digest"])["binaries"]["kernel.cubin"]
+        self.assertEqual((shown["archs"], shown["kernels"][0]["name"]), (["sm_90"], "k"))
+        self.write("scale.h", "#define SCALE 4\n")
+        self.assertEqual(self.compile(*arguments)["outcome"], "compiled")
+
+    def test_ptx_and_what_is_wrong(self):
+        self.compile("--field", "output=ptx", "-o", "k.ptx")
+        with open(self.path("k.ptx"), encoding="utf-8") as file:
+            self.assertIn(".entry k", file.read())
+        out, err = self.run_tool("compile", "k.cu", "-t", "cuda:sm_90", expect=COMPILE_ERROR)
+        self.assertEqual(out, "")
+        self.assertIn("kernel.cu(2): error: identifier \"N\" is undefined", err)
+        self.assert_error("compile", "k.cu", "-t", "cuda:sm_999", "-D", "N=1", code=FAILED, says=["sm_999", "sm_80"])
+        self.assert_error("compile", "k.cu", "-t", "cuda:sm_90", "--option=-arch=sm_80", code=USAGE, says="target")
+
+
 @unittest.skipUnless(shutil.which("cc"), "no C compiler")
 class Why(CliTest):
     def setUp(self):

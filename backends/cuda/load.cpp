@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// Loading: the member is checked against its target and the device, then given to the driver.
+//
+// Through the library functions where the driver has them (CUDA 12), else as a module of the context. Either way
+// symbols are looked up in the context the module was loaded for, and the caller's current context is left as it was.
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "cuda/binary_check.hpp"
+#include "cuda/context.hpp"
+#include "cuda/cuda.hpp"
+#include "cuda/members.hpp"
+#include "cuda/metadata.hpp"
+#include "support/failure.hpp"
+
+namespace tlcb::cuda {
+namespace {
+
+/// CUjit_option: where the driver's compiler writes what it has to say.
+constexpr int kJitErrorLog = 5;
+constexpr int kJitErrorLogSize = 6;
+
+struct Module {
+  explicit Module(Driver& loaded_by) : driver(loaded_by) {}
+
+  Driver& driver;
+  CuContext context = nullptr;
+  CuLibrary library = nullptr;  ///< NULL with a driver that has no libraries
+  CuModule module = nullptr;
+  Names names;
+  Launch launch;
+  /// The driver may compile PTX for another context later: it must not write into what is gone.
+  std::array<char, 8192> jit_log{};
+};
+
+Module& module_of(void* module) {
+  return *static_cast<Module*>(module);
+}
+
+/// The arch the artifact was keyed for; false when it was for none.
+bool target_arch(Host host, const tlc_artifact* artifact, Arch& arch) {
+  const std::string target(view(host->artifact_target(artifact)));
+  if (target.empty()) return false;
+  arch = parse_target(target);
+  return true;
+}
+
+[[noreturn]] void reject(const FoundMember& member, const std::string& problem) {
+  throw Failure(TLC_REJECTED, "member '" + member.name + "' cannot be loaded: " + problem);
+}
+
+/// Whether the code is for what the artifact was keyed for.
+void check_target(const FoundMember& member, const Binary& binary, const Arch& target) {
+  if (binary.format == Format::fatbin) return;  // it may hold more than its key says
+  const Image& image = binary.images.front();
+  if (image.arch.number != target.number) {
+    Arch said = image.arch;
+    said.variant = '\0';
+    reject(member, "it is for " + said.text() + ", but the artifact is for " + target.text());
+  }
+  // A cubin does not always tell its variant; PTX does.
+  if (binary.format == Format::ptx && image.arch.variant != target.variant) {
+    reject(member, "its PTX is for " + image.arch.text() + ", but the artifact is for " + target.text());
+  }
+}
+
+/// Whether the device can run it.
+void check_device(const FoundMember& member, const Binary& binary, const Arch* target, int device) {
+  std::string why;
+  for (const Image& image : binary.images) {
+    if (image.format == Format::unknown) continue;
+    Arch arch = image.arch;
+    if (target != nullptr && binary.format == Format::cubin) arch.variant = target->variant;
+    why = misfit(arch, device);
+    if (why.empty()) return;
+  }
+  const bool several = binary.images.size() > 1;
+  reject(member, (several ? "none of its images fits; the last: " : "") + why + "; compile for cuda:native here");
+}
+
+Binary checked(const FoundMember& member) {
+  Binary binary = check_binary(member.bytes);
+  if (!binary.ok()) reject(member, binary.problem);
+  return binary;
+}
+
+template <typename Parsed>
+Parsed metadata(Host host, const tlc_artifact* artifact, const char* name,
+                std::optional<Parsed> (*parse)(std::string_view)) {
+  const auto member = find_member(host, artifact, name);
+  if (!member) return {};
+  auto parsed = parse(member->bytes);
+  if (!parsed) reject(*member, "it is not what this backend writes there");
+  return *std::move(parsed);
+}
+
+std::string jit_log_of(const Module& module) {
+  std::string log(module.jit_log.data(), ::strnlen(module.jit_log.data(), module.jit_log.size()));
+  while (!log.empty() && (log.back() == '\n' || log.back() == ' ')) log.pop_back();
+  return log;
+}
+
+/// The image into the current context.
+CuResult load_image(Module& module, const void* image, bool compiled_by_driver) {
+  const DriverApi& api = module.driver.api;
+  std::array<int, 2> options{kJitErrorLog, kJitErrorLogSize};
+  std::array<void*, 2> values{module.jit_log.data(), reinterpret_cast<void*>(module.jit_log.size() - 1)};
+  const unsigned count = compiled_by_driver ? 2 : 0;
+  if (!module.driver.has_libraries()) {
+    return api.module_load(&module.module, image, count, options.data(), values.data());
+  }
+  const CuResult loaded =
+      api.library_load(&module.library, image, options.data(), values.data(), count, nullptr, nullptr, 0);
+  return loaded != kCuOk ? loaded : api.library_module(&module.module, module.library);
+}
+
+void end_image(Module& module) {
+  const DriverApi& api = module.driver.api;
+  if (module.library != nullptr) {
+    (void)api.library_unload(module.library);
+  } else if (module.module != nullptr) {
+    (void)api.module_unload(module.module);
+  }
+}
+
+/// The kernel of this lowered name in the current context; NULL if there is none.
+CuFunction find_kernel(const Module& module, const std::string& name) {
+  const DriverApi& api = module.driver.api;
+  CuFunction function = nullptr;
+  CuResult result = kCuOk;
+  if (module.library != nullptr) {
+    CuKernel kernel = nullptr;
+    result = api.library_kernel(&kernel, module.library, name.c_str());
+    if (result == kCuOk) result = api.kernel_function(&function, kernel);
+  } else {
+    result = api.module_function(&function, module.module, name.c_str());
+  }
+  if (result == kCuNotFound) return nullptr;
+  module.driver.check(result, "kernel '" + name + "' cannot be looked up");
+  return function;
+}
+
+void* find_global(const Module& module, const std::string& name) {
+  const DriverApi& api = module.driver.api;
+  CuAddress address = 0;
+  std::size_t size = 0;
+  const CuResult result = module.library != nullptr ? api.library_global(&address, &size, module.library, name.c_str())
+                                                    : api.module_global(&address, &size, module.module, name.c_str());
+  if (result == kCuNotFound) return nullptr;
+  module.driver.check(result, "variable '" + name + "' cannot be looked up");
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
+void apply_attributes(const Module& module, CuFunction function, const std::string& asked, const std::string& lowered) {
+  for (const std::string& name : {asked, lowered}) {
+    const auto found = module.launch.find(name);
+    if (found == module.launch.end()) continue;
+    for (const auto& [attribute, value] : found->second) {
+      module.driver.check(module.driver.api.set_attribute(function, *function_attribute(attribute), value),
+                          "kernel '" + asked + "' cannot have " + attribute + " = " + std::to_string(value));
+    }
+    return;
+  }
+}
+
+[[noreturn]] void no_symbol(const Module& module, const std::string& name) {
+  std::string known;
+  for (const auto& [expression, lowered] : module.names) known += (known.empty() ? "" : ", ") + expression;
+  throw Failure(TLC_E_NOT_FOUND,
+                "the module has neither a kernel nor a variable '" + name + "'; " +
+                    (known.empty() ? "declare it extern \"C\", or name it in the field 'name_expressions'"
+                                   : "its name expressions are: " + known),
+                0, kCuNotFound);
+}
+
+}  // namespace
+
+std::string resolve_target(State& state, std::string_view target) {
+  if (!wants_device(target)) return std::string(target);
+  std::string reason;
+  Driver* driver = state.driver.try_get(&reason);
+  if (driver == nullptr) {
+    throw Failure(TLC_E_UNAVAILABLE, "target '" + std::string(target) + "' needs a device to look at: " + reason +
+                                         ". Or name the arch, for example cuda:sm_90");
+  }
+  return "cuda:sm_" + std::to_string(driver->capability(choose_device(*driver, nullptr)));
+}
+
+void validate(State& state, const tlc_artifact* artifact, const tlc_load_options* options) {
+  const FoundMember member = member_to_load(state.host, artifact, options);
+  const Binary binary = checked(member);
+  if (binary.format == Format::ltoir) {
+    throw Failure(TLC_E_UNSUPPORTED, "member '" + member.name +
+                                         "' is LTO-IR, which must be linked before it can be loaded; link it with "
+                                         "nvJitLink, or ask for output cubin");
+  }
+  Arch target;
+  const bool keyed = target_arch(state.host, artifact, target);
+  if (keyed) check_target(member, binary, target);
+  (void)metadata(state.host, artifact, kNamesMember, parse_names);
+  (void)metadata(state.host, artifact, kLaunchMember, parse_launch);
+  // Without a driver `load` says what is missing.
+  Driver* driver = state.driver.try_get();
+  if (driver == nullptr) return;
+  check_device(member, binary, keyed ? &target : nullptr, driver->capability(choose_device(*driver, options)));
+}
+
+std::uint64_t place(State& state, const tlc_load_options* options) {
+  Driver& driver = state.driver.get();
+  CuContext context = choose_context(driver, options);
+  unsigned long long id = 0;
+  if (driver.api.context_id != nullptr && driver.api.context_id(context, &id) == kCuOk) return id;
+  return reinterpret_cast<std::uintptr_t>(context);
+}
+
+void* load(State& state, const tlc_artifact* artifact, const tlc_load_options* options) {
+  const FoundMember member = member_to_load(state.host, artifact, options);
+  const bool compiled_by_driver = checked(member).format != Format::cubin;
+  Driver& driver = state.driver.get();
+  auto module = std::make_unique<Module>(driver);
+  module->names = metadata(state.host, artifact, kNamesMember, parse_names);
+  module->launch = metadata(state.host, artifact, kLaunchMember, parse_launch);
+  module->context = choose_context(driver, options);
+  const CurrentContext pushed(driver, module->context);
+  if (const CuResult result = load_image(*module, member.bytes.data(), compiled_by_driver); result != kCuOk) {
+    end_image(*module);
+    const std::string log = jit_log_of(*module);
+    driver.fail(result, "the driver refused member '" + member.name + "'" + (log.empty() ? "" : ", saying: " + log));
+  }
+  return module.release();
+}
+
+void* symbol(void* given, std::string_view name) {
+  const Module& module = module_of(given);
+  const std::string asked(name);
+  const auto lowered = module.names.find(asked);
+  const std::string& real = lowered != module.names.end() ? lowered->second : asked;
+  const CurrentContext pushed(module.driver, module.context);
+  if (CuFunction function = find_kernel(module, real)) {
+    apply_attributes(module, function, asked, real);
+    return function;
+  }
+  if (void* address = find_global(module, real)) return address;
+  no_symbol(module, asked);
+}
+
+void* native(void* module) {
+  return module_of(module).module;
+}
+
+void unload(void* given) {
+  const std::unique_ptr<Module> module(&module_of(given));
+  try {
+    const CurrentContext pushed(module->driver, module->context);
+    end_image(*module);
+  } catch (const Failure&) {
+    // The context has gone, and its modules with it; a library is the driver's own.
+    if (module->library != nullptr) end_image(*module);
+  }
+}
+
+}  // namespace tlcb::cuda

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/members.hpp"
+
+#include <cstddef>
+
+#include "cuda/cuda.hpp"
+#include "support/failure.hpp"
+
+namespace tlcb::cuda {
+namespace {
+
+std::string wanted_member(const tlc_load_options* options) {
+  if (options == nullptr || options->struct_size < TLC_SIZEOF(tlc_load_options, member)) return {};
+  return std::string(view(options->member));
+}
+
+tlc_member empty_member() {
+  tlc_member member{};
+  member.struct_size = TLC_SIZEOF(tlc_member, type);
+  return member;
+}
+
+FoundMember found(const tlc_member& member) {
+  return {std::string(view(member.name)),
+          std::string_view(static_cast<const char*>(member.data), static_cast<std::size_t>(member.size))};
+}
+
+}  // namespace
+
+std::optional<FoundMember> find_member(Host host, const tlc_artifact* artifact, std::string_view name) {
+  tlc_member member = empty_member();
+  if (host->artifact_find(artifact, text(name), &member, nullptr) != TLC_OK) return std::nullopt;
+  return found(member);
+}
+
+FoundMember member_to_load(Host host, const tlc_artifact* artifact, const tlc_load_options* options) {
+  if (const std::string wanted = wanted_member(options); !wanted.empty()) {
+    tlc_member member = empty_member();
+    HostError error;
+    error.check(host->artifact_find(artifact, text(wanted), &member, error.out()));
+    return found(member);
+  }
+  for (const char* name : {kCubinMember, kPtxMember, kLtoirMember}) {
+    if (auto member = find_member(host, artifact, name)) return *std::move(member);
+  }
+  std::optional<FoundMember> only;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < host->artifact_member_count(artifact); ++i) {
+    tlc_member member = empty_member();
+    if (host->artifact_member_at(artifact, i, &member, nullptr) != TLC_OK) continue;
+    if (member.type != TLC_MEMBER_DEVICE_BINARY && member.type != TLC_MEMBER_DEVICE_IR) continue;
+    only = found(member);
+    ++count;
+  }
+  if (count == 1) return *std::move(only);
+  throw Failure(TLC_REJECTED, count == 0 ? "the artifact has no device code to load"
+                                         : "the artifact has several members of device code; name one in the options");
+}
+
+}  // namespace tlcb::cuda

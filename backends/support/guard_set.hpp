@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The files a compile read and the paths where it found nothing, on their way into a bundle.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "support/host.hpp"
+
+namespace tlcb {
+
+class GuardSet {
+ public:
+  /// A file that was read, by its absolute path.
+  void read(const std::string& path) { present_.insert(path); }
+  /// A path where nothing is; kept as the first missing folder on the way to it.
+  void nothing_at(const std::string& path);
+
+  /// Digests of the files, then guards into the bundle. If a file was written since shortly before `started`, nothing
+  /// is added and its path is returned: what the compile saw of it is not known. Empty: done.
+  [[nodiscard]] std::string add_to(Host host, tlc_call* call, tlc_bundle* bundle, std::int64_t started) const;
+
+  [[nodiscard]] const std::set<std::string>& present() const { return present_; }
+  [[nodiscard]] const std::set<std::string>& absent() const { return absent_; }
+
+  /// The clock that `started` is of: nanoseconds since 1970.
+  [[nodiscard]] static std::int64_t now_ns();
+  /// Waits until what has been written just now counts as older than `started`.
+  static void wait_a_step();
+
+ private:
+  std::set<std::string> present_;
+  std::set<std::string> absent_;
+};
+
+}  // namespace tlcb
