@@ -80,18 +80,24 @@ Binary check_cubin(std::string_view bytes, bool padded) {
   return out;
 }
 
+Format format_of(std::string_view bytes) {
+  if (bytes.starts_with(ELFMAG)) return Format::cubin;
+  if (bytes.starts_with(kFatbinMagic)) return Format::fatbin;
+  if (bytes.starts_with(kLtoirMagic)) return Format::ltoir;
+  return Format::ptx;
+}
+
 Binary check_binary(std::string_view bytes) {
   Binary out;
   if (bytes.empty()) {
     out.problem = "it is empty";
     return out;
   }
-  if (bytes.starts_with(ELFMAG)) return check_cubin(bytes);
-  if (bytes.starts_with(kFatbinMagic)) return check_fatbin(bytes);
-  if (bytes.starts_with(kLtoirMagic)) {
-    out.format = Format::ltoir;
-    return out;
-  }
+  out.format = format_of(bytes);
+  if (out.format == Format::cubin) return check_cubin(bytes);
+  if (out.format == Format::fatbin) return check_fatbin(bytes);
+  if (out.format == Format::ltoir) return out;
+  out.format = Format::unknown;
   Binary text = check_ptx(bytes);
   if (text.format == Format::ptx) return text;
   out.problem = "it is neither a cubin, a fatbin, PTX nor LTO-IR";

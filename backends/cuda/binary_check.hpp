@@ -30,6 +30,8 @@ struct Binary {
 };
 
 [[nodiscard]] Binary check_binary(std::string_view bytes);
+/// By its first bytes; what passes for none of the others is PTX.
+[[nodiscard]] Format format_of(std::string_view bytes);
 /// "cubin", "fatbin", "PTX", "LTO-IR".
 [[nodiscard]] std::string format_name(Format format);
 

@@ -120,7 +120,7 @@ class Program {
     std::vector<const char*> options;
     options.reserve(words.size());
     for (const std::string& word : words) options.push_back(word.c_str());
-    const KeepSignalHandlers keep(nvrtc_.path);
+    const KeepSignalHandlers keep(nvrtc_.place.path);
     return nvrtc_.api.compile(program_, static_cast<int>(options.size()), options.data());
   }
 
@@ -298,7 +298,7 @@ std::string identify(State& state, tlc_call* call, const tlc_request* request, s
   std::string out = "cuda 1\n";
   if (fields.source) {
     refuse_appended_flags();
-    out += state.nvrtc.get(state.host, call, fields.compiler).identity;
+    out += state.nvrtc.identity(state.host, call, fields.compiler);
     if (options.debug) out += "folder " + working_directory() + "\n";
   } else {
     out += "not compiled\n";

@@ -43,12 +43,6 @@ DriverApi functions_of(const LoadedLibrary& library) {
   need(library, api.error_name, "cuGetErrorName");
   need(library, api.error_string, "cuGetErrorString");
   library.find(api.context_id, "cuCtxGetId");
-  library.find(api.library_load, "cuLibraryLoadData");
-  library.find(api.library_unload, "cuLibraryUnload");
-  library.find(api.library_module, "cuLibraryGetModule");
-  library.find(api.library_kernel, "cuLibraryGetKernel");
-  library.find(api.kernel_function, "cuKernelGetFunction");
-  library.find(api.library_global, "cuLibraryGetGlobal");
   return api;
 }
 

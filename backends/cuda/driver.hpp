@@ -18,8 +18,6 @@ using CuResult = int;
 using CuDevice = int;
 using CuContext = struct CuContextOpaque*;
 using CuModule = struct CuModuleOpaque*;
-using CuLibrary = struct CuLibraryOpaque*;
-using CuKernel = struct CuKernelOpaque*;
 using CuFunction = struct CuFunctionOpaque*;
 using CuAddress = unsigned long long;
 
@@ -41,7 +39,7 @@ enum CuCode : CuResult {
   kCuCompatNotSupported = 804,
 };
 
-/// Its functions, by the names of the ABI that they belong to. Those at the end are of CUDA 12 and may be NULL.
+/// Its functions, by the names of the ABI that they belong to. The last is of CUDA 12 and may be NULL.
 struct DriverApi {
   CuResult (*init)(unsigned flags) = nullptr;
   CuResult (*driver_version)(int* version) = nullptr;
@@ -64,13 +62,6 @@ struct DriverApi {
   CuResult (*error_name)(CuResult result, const char** text) = nullptr;
   CuResult (*error_string)(CuResult result, const char** text) = nullptr;
   CuResult (*context_id)(CuContext context, unsigned long long* id) = nullptr;
-  CuResult (*library_load)(CuLibrary* library, const void* image, int* jit_options, void** jit_values,
-                           unsigned jit_count, int* options, void** values, unsigned count) = nullptr;
-  CuResult (*library_unload)(CuLibrary library) = nullptr;
-  CuResult (*library_module)(CuModule* module, CuLibrary library) = nullptr;
-  CuResult (*library_kernel)(CuKernel* kernel, CuLibrary library, const char* name) = nullptr;
-  CuResult (*kernel_function)(CuFunction* function, CuKernel kernel) = nullptr;
-  CuResult (*library_global)(CuAddress* address, std::size_t* size, CuLibrary library, const char* name) = nullptr;
 };
 
 /// The driver of this process, initialised. Primary contexts that it had to make are kept until it ends.
@@ -83,10 +74,6 @@ class Driver {
 
   const DriverApi api;
 
-  [[nodiscard]] bool has_libraries() const {
-    return api.library_load != nullptr && api.library_unload != nullptr && api.library_module != nullptr &&
-           api.library_kernel != nullptr && api.kernel_function != nullptr && api.library_global != nullptr;
-  }
   /// 12040 for 12.4.
   [[nodiscard]] int version() const;
   [[nodiscard]] int device_count() const;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Loading: the member is checked against its target and the device, then given to the driver.
 //
-// Through the library functions where the driver has them (CUDA 12), else as a module of the context. Either way
-// symbols are looked up in the context the module was loaded for, and the caller's current context is left as it was.
+// As a module of one context, which is what the cache shares them by. The library functions of CUDA 12 would load the
+// same bytes for any context, but took 2 us longer of 31 until a first kernel had run (tests/gpu/ready_kernel.cpp), and
+// there is nothing here that needs them. The caller's current context is left as it was.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -26,12 +27,9 @@ struct Module {
 
   Driver& driver;
   CuContext context = nullptr;
-  CuLibrary library = nullptr;  ///< NULL with a driver that has no libraries
   CuModule module = nullptr;
   Names names;
   Launch launch;
-  /// The driver may compile PTX for another context later: it must not write into what is gone.
-  std::array<char, 8192> jit_log{};
 };
 
 Module& module_of(void* module) {
@@ -95,58 +93,33 @@ Parsed metadata(Host host, const tlc_artifact* artifact, const char* name,
   return *std::move(parsed);
 }
 
-std::string jit_log_of(const Module& module) {
-  std::string log(module.jit_log.data(), ::strnlen(module.jit_log.data(), module.jit_log.size()));
-  while (!log.empty() && (log.back() == '\n' || log.back() == ' ')) log.pop_back();
-  return log;
-}
-
-/// The image into the current context.
-CuResult load_image(Module& module, const void* image, bool compiled_by_driver) {
-  const DriverApi& api = module.driver.api;
+/// The image into the current context. `log` gets what the driver's compiler says of PTX.
+CuResult load_image(Module& module, const FoundMember& member, std::string& log) {
+  const void* image = member.bytes.data();
+  if (format_of(member.bytes) == Format::cubin)
+    return module.driver.api.module_load(&module.module, image, 0, nullptr, nullptr);
+  log.assign(8192, '\0');
   std::array<int, 2> options{kJitErrorLog, kJitErrorLogSize};
-  std::array<void*, 2> values{module.jit_log.data(), reinterpret_cast<void*>(module.jit_log.size() - 1)};
-  const unsigned count = compiled_by_driver ? 2 : 0;
-  if (!module.driver.has_libraries()) {
-    return api.module_load(&module.module, image, count, options.data(), values.data());
-  }
-  const CuResult loaded =
-      api.library_load(&module.library, image, options.data(), values.data(), count, nullptr, nullptr, 0);
-  return loaded != kCuOk ? loaded : api.library_module(&module.module, module.library);
-}
-
-void end_image(Module& module) {
-  const DriverApi& api = module.driver.api;
-  if (module.library != nullptr) {
-    (void)api.library_unload(module.library);
-  } else if (module.module != nullptr) {
-    (void)api.module_unload(module.module);
-  }
+  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  const CuResult result = module.driver.api.module_load(&module.module, image, 2, options.data(), values.data());
+  log.resize(::strnlen(log.data(), log.size()));
+  while (!log.empty() && (log.back() == '\n' || log.back() == ' ')) log.pop_back();
+  return result;
 }
 
 /// The kernel of this lowered name in the current context; NULL if there is none.
 CuFunction find_kernel(const Module& module, const std::string& name) {
-  const DriverApi& api = module.driver.api;
   CuFunction function = nullptr;
-  CuResult result = kCuOk;
-  if (module.library != nullptr) {
-    CuKernel kernel = nullptr;
-    result = api.library_kernel(&kernel, module.library, name.c_str());
-    if (result == kCuOk) result = api.kernel_function(&function, kernel);
-  } else {
-    result = api.module_function(&function, module.module, name.c_str());
-  }
+  const CuResult result = module.driver.api.module_function(&function, module.module, name.c_str());
   if (result == kCuNotFound) return nullptr;
   module.driver.check(result, "kernel '" + name + "' cannot be looked up");
   return function;
 }
 
 void* find_global(const Module& module, const std::string& name) {
-  const DriverApi& api = module.driver.api;
   CuAddress address = 0;
   std::size_t size = 0;
-  const CuResult result = module.library != nullptr ? api.library_global(&address, &size, module.library, name.c_str())
-                                                    : api.module_global(&address, &size, module.module, name.c_str());
+  const CuResult result = module.driver.api.module_global(&address, &size, module.module, name.c_str());
   if (result == kCuNotFound) return nullptr;
   module.driver.check(result, "variable '" + name + "' cannot be looked up");
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
@@ -216,16 +189,15 @@ std::uint64_t place(State& state, const tlc_load_options* options) {
 
 void* load(State& state, const tlc_artifact* artifact, const tlc_load_options* options) {
   const FoundMember member = member_to_load(state.host, artifact, options);
-  const bool compiled_by_driver = checked(member).format != Format::cubin;
+  (void)checked(member);  // validate has, unless the caller skipped it
   Driver& driver = state.driver.get();
   auto module = std::make_unique<Module>(driver);
   module->names = metadata(state.host, artifact, kNamesMember, parse_names);
   module->launch = metadata(state.host, artifact, kLaunchMember, parse_launch);
   module->context = choose_context(driver, options);
   const CurrentContext pushed(driver, module->context);
-  if (const CuResult result = load_image(*module, member.bytes.data(), compiled_by_driver); result != kCuOk) {
-    end_image(*module);
-    const std::string log = jit_log_of(*module);
+  std::string log;
+  if (const CuResult result = load_image(*module, member, log); result != kCuOk) {
     driver.fail(result, "the driver refused member '" + member.name + "'" + (log.empty() ? "" : ", saying: " + log));
   }
   return module.release();
@@ -253,10 +225,8 @@ void unload(void* given) {
   const std::unique_ptr<Module> module(&module_of(given));
   try {
     const CurrentContext pushed(module->driver, module->context);
-    end_image(*module);
-  } catch (const Failure&) {
-    // The context has gone, and its modules with it; a library is the driver's own.
-    if (module->library != nullptr) end_image(*module);
+    (void)module->driver.api.module_unload(module->module);
+  } catch (const Failure&) {  // NOLINT(bugprone-empty-catch): the context has gone, and its modules with it
   }
 }
 

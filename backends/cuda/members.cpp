@@ -28,9 +28,13 @@ FoundMember found(const tlc_member& member) {
 }  // namespace
 
 std::optional<FoundMember> find_member(Host host, const tlc_artifact* artifact, std::string_view name) {
-  tlc_member member = empty_member();
-  if (host->artifact_find(artifact, text(name), &member, nullptr) != TLC_OK) return std::nullopt;
-  return found(member);
+  // Asked for members that are mostly absent: without artifact_find, which writes a message then.
+  for (std::size_t i = 0; i < host->artifact_member_count(artifact); ++i) {
+    tlc_member member = empty_member();
+    if (host->artifact_member_at(artifact, i, &member, nullptr) == TLC_OK && view(member.name) == name)
+      return found(member);
+  }
+  return std::nullopt;
 }
 
 FoundMember member_to_load(Host host, const tlc_artifact* artifact, const tlc_load_options* options) {

@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Where NVRTC is looked for, in this order:
-//
-//  1. the request's field 'compiler', else TLC_NVRTC, and nothing else when one of them is set
-//  2. the one this process has already (a framework's)
-//  3. $CUDA_HOME/lib64, $CUDA_PATH/lib64
-//  4. the loader's own ways, by name
-//  5. /usr/local/cuda/lib64
-//
-// It opens libnvrtc-builtins by name, on the first compile. The one beside it is opened here before that, and is then
-// taken because its name fits: no LD_LIBRARY_PATH is needed, and it is known which one it is.
+// Opening NVRTC, and what it says of itself.
 #include "cuda/nvrtc.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -22,89 +12,11 @@
 namespace tlcb::cuda {
 namespace {
 
-/// Names by which CUDA 13, 12 and 11.2 to 11.8 ship it, the newest first.
-constexpr std::array<const char*, 3> kNames = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
 constexpr int kOldestMajor = 11;
 constexpr int kOldestMinor = 8;
 
-std::string environment(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value != nullptr ? value : "";
-}
-
-std::string hex(const std::array<std::uint8_t, TLC_DIGEST_SIZE>& digest) {
-  constexpr const char* kHex = "0123456789abcdef";
-  std::string out;
-  for (const std::uint8_t byte : digest) {
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
-  }
-  return out;
-}
-
-std::string file_identity(Host host, tlc_call* call, const std::string& path) {
-  std::array<std::uint8_t, TLC_DIGEST_SIZE> digest{};
-  HostError error;
-  error.check(host->file_identity(call, text(path), digest.data(), error.out()), path + " cannot be read");
-  return hex(digest);
-}
-
 [[noreturn]] void unavailable(const std::string& why) {
   throw Failure(TLC_E_UNAVAILABLE, why);
-}
-
-LoadedLibrary chosen_by_user(const std::string& path) {
-  if (path.front() != '/') {
-    unavailable("'" + path + "', as TLC_NVRTC or the field 'compiler' says, must be the absolute path of libnvrtc");
-  }
-  std::string problem;
-  LoadedLibrary library = LoadedLibrary::open(path, problem);
-  if (!library) unavailable("the NVRTC that TLC_NVRTC or the field 'compiler' names cannot be opened: " + problem);
-  return library;
-}
-
-LoadedLibrary in_folder(const std::string& folder) {
-  std::string ignored;
-  for (const char* name : kNames) {
-    if (LoadedLibrary library = LoadedLibrary::open(folder + "/" + name, ignored)) return library;
-  }
-  return {};
-}
-
-LoadedLibrary find_library(const std::string& chosen) {
-  if (!chosen.empty()) return chosen_by_user(chosen);
-  for (const char* name : kNames) {
-    if (LoadedLibrary library = LoadedLibrary::already_open(name)) return library;
-  }
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    const std::string root = environment(variable);
-    if (root.empty() || root.front() != '/') continue;
-    if (LoadedLibrary library = in_folder(root + "/lib64")) return library;
-  }
-  std::string ignored;
-  for (const char* name : kNames) {
-    if (LoadedLibrary library = LoadedLibrary::open(name, ignored)) return library;
-  }
-  if (LoadedLibrary library = in_folder("/usr/local/cuda/lib64")) return library;
-  unavailable(
-      "no NVRTC was found (libnvrtc.so.13, .12 or .11.2; looked in this process, $CUDA_HOME, $CUDA_PATH, where the "
-      "loader "
-      "looks, /usr/local/cuda); install the CUDA toolkit, or the Python package nvidia-cuda-nvrtc and set TLC_NVRTC to "
-      "the "
-      "path of its libnvrtc");
-}
-
-/// The builtins this NVRTC will get when it opens them by name.
-LoadedLibrary find_builtins(const Nvrtc& nvrtc) {
-  const std::string name = "libnvrtc-builtins.so." + nvrtc.version();
-  if (LoadedLibrary library = LoadedLibrary::already_open(name)) return library;
-  std::string problem;
-  if (LoadedLibrary library = LoadedLibrary::open(nvrtc.path.substr(0, nvrtc.path.rfind('/') + 1) + name, problem)) {
-    return library;
-  }
-  if (LoadedLibrary library = LoadedLibrary::open(name, problem)) return library;
-  unavailable(nvrtc.path + " needs " + name + ", which is neither beside it nor where the loader looks (" + problem +
-              "); install the whole package it belongs to");
 }
 
 template <typename Function>
@@ -145,19 +57,25 @@ std::vector<int> archs_of(const NvrtcApi& api) {
   return archs;
 }
 
-std::unique_ptr<Nvrtc> open_nvrtc(Host host, tlc_call* call, const std::string& chosen) {
-  const LoadedLibrary library = find_library(chosen);
+std::unique_ptr<Nvrtc> open_nvrtc(Host host, tlc_call* call, const LoadedLibrary& library) {
   auto nvrtc = std::make_unique<Nvrtc>();
   nvrtc->api = functions_of(library);
-  nvrtc->path = library.path();
+  nvrtc->place.path = library.path();
   if (nvrtc->api.version(&nvrtc->major, &nvrtc->minor) != 0 || !nvrtc->at_least(kOldestMajor, kOldestMinor)) {
-    unavailable(nvrtc->path + " is NVRTC " + nvrtc->version() + "; CUDA 11.8 or newer is needed");
+    unavailable(nvrtc->place.path + " is NVRTC " + nvrtc->version() + "; CUDA 11.8 or newer is needed");
   }
-  nvrtc->builtins_path = find_builtins(*nvrtc).path();
+  nvrtc->place.version = nvrtc->version();
+  nvrtc->place.builtins = find_builtins(nvrtc->place.path, nvrtc->place.version).path();
   nvrtc->archs = archs_of(nvrtc->api);
-  nvrtc->identity = "nvrtc " + nvrtc->version() + "\nlibnvrtc " + file_identity(host, call, nvrtc->path) +
-                    "\nlibnvrtc-builtins " + file_identity(host, call, nvrtc->builtins_path) + "\n";
+  nvrtc->identity = identity_of(host, call, nvrtc->place);
   return nvrtc;
+}
+
+/// The variable decides only where the request does not.
+std::string chosen_of(const std::string& wanted) {
+  if (!wanted.empty()) return wanted;
+  const char* value = ::secure_getenv("TLC_NVRTC");
+  return value != nullptr ? value : "";
 }
 
 }  // namespace
@@ -170,17 +88,44 @@ std::string Nvrtc::arch_list() const {
 
 void Nvrtc::check_arch(const Arch& arch) const {
   if (archs.empty() || std::binary_search(archs.begin(), archs.end(), arch.number)) return;
-  throw Failure(TLC_E_UNSUPPORTED, "NVRTC " + version() + " (" + path + ") does not compile for " + arch.text() +
+  throw Failure(TLC_E_UNSUPPORTED, "NVRTC " + version() + " (" + place.path + ") does not compile for " + arch.text() +
                                        "; it knows " + arch_list() +
                                        ". Choose one of these, or name another NVRTC by TLC_NVRTC");
 }
 
-const Nvrtc& NvrtcFinder::get(Host host, tlc_call* call, const std::string& wanted) {
-  const std::string chosen = wanted.empty() ? environment("TLC_NVRTC") : wanted;
+const std::string& NvrtcFinder::identity(Host host, tlc_call* call, const std::string& wanted) {
+  const std::string chosen = chosen_of(wanted);
   const std::scoped_lock lock(mutex_);
-  std::unique_ptr<Nvrtc>& found = found_[chosen];
-  if (found == nullptr) found = open_nvrtc(host, call, chosen);
-  return *found;
+  Found& found = found_[chosen];
+  if (found.nvrtc != nullptr) return found.nvrtc->identity;
+  if (!found.identity.empty()) return found.identity;
+  if (const auto place = recall_place(host, call, chosen)) {
+    found.identity = identity_of(host, call, *place);
+    found.path = place->path;
+    return found.identity;
+  }
+  return open(host, call, chosen, found).identity;
+}
+
+const Nvrtc& NvrtcFinder::get(Host host, tlc_call* call, const std::string& wanted) {
+  const std::string chosen = chosen_of(wanted);
+  const std::scoped_lock lock(mutex_);
+  Found& found = found_[chosen];
+  return found.nvrtc != nullptr ? *found.nvrtc : open(host, call, chosen, found);
+}
+
+const Nvrtc& NvrtcFinder::open(Host host, tlc_call* call, const std::string& chosen, Found& found) {
+  // Whose identity is in a key already is the one that must compile.
+  const bool promised = !found.identity.empty();
+  const std::string before = promised ? std::string() : circumstances(chosen);
+  auto nvrtc = open_nvrtc(host, call, find_nvrtc(promised ? found.path : chosen));
+  if (promised && nvrtc->identity != found.identity) {
+    const std::string path = std::exchange(found, Found{}).path;
+    throw Failure(TLC_E_UNCACHEABLE, path + " is not the NVRTC any more that it was when the key was made; ask again");
+  }
+  if (!promised) remember_place(host, call, before, nvrtc->place);
+  found.nvrtc = std::move(nvrtc);
+  return *found.nvrtc;
 }
 
 }  // namespace tlcb::cuda

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cuda/nvrtc_place.hpp"
 #include "cuda/target.hpp"
 #include "support/host.hpp"
 
@@ -44,8 +45,7 @@ struct NvrtcApi {
 /// One NVRTC of this process. Never closed, never changed.
 struct Nvrtc {
   NvrtcApi api;
-  std::string path;           ///< of the library
-  std::string builtins_path;  ///< of libnvrtc-builtins, which it opens by name
+  NvrtcPlace place;
   int major = 0;
   int minor = 0;
   std::vector<int> archs;  ///< that it compiles for, in order
@@ -61,15 +61,24 @@ struct Nvrtc {
   void check_arch(const Arch& arch) const;
 };
 
-/// Finds NVRTC once for each name it is asked for by, and keeps it.
+/// Finds NVRTC once for each path it is asked for by, and keeps it. `wanted`: the path of one library, or empty.
 class NvrtcFinder {
  public:
-  /// `wanted`: the path of one library, or empty. Throws Failure (TLC_E_UNAVAILABLE) that says what was tried.
+  /// Identity of the one that would compile, by content. Opens it only where no process has before. Throws Failure.
+  [[nodiscard]] const std::string& identity(Host host, tlc_call* call, const std::string& wanted);
+  /// Open, and the one whose identity was told. Throws Failure (TLC_E_UNAVAILABLE) that says what was tried.
   [[nodiscard]] const Nvrtc& get(Host host, tlc_call* call, const std::string& wanted = {});
 
  private:
+  struct Found {
+    std::string identity;  ///< told, though it is not open yet
+    std::string path;      ///< of that one
+    std::unique_ptr<Nvrtc> nvrtc;
+  };
+  const Nvrtc& open(Host host, tlc_call* call, const std::string& chosen, Found& found);
+
   std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<Nvrtc>> found_;
+  std::map<std::string, Found> found_;
 };
 
 }  // namespace tlcb::cuda

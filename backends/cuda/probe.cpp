@@ -20,8 +20,8 @@ std::string compile_part(State& state, tlc_call* call, std::string& problem) {
     const Nvrtc& nvrtc = state.nvrtc.get(state.host, call);
     std::vector<std::string> archs;
     for (const int arch : nvrtc.archs) archs.push_back("sm_" + std::to_string(arch));
-    return R"({"nvrtc": )" + json_text(nvrtc.path) + R"(, "version": )" + json_text(nvrtc.version()) +
-           R"(, "builtins": )" + json_text(nvrtc.builtins_path) + R"(, "archs": )" + json_list(archs) + "}";
+    return R"({"nvrtc": )" + json_text(nvrtc.place.path) + R"(, "version": )" + json_text(nvrtc.version()) +
+           R"(, "builtins": )" + json_text(nvrtc.place.builtins) + R"(, "archs": )" + json_list(archs) + "}";
   } catch (const Failure& failure) {
     problem = failure.what();
     return missing(problem);

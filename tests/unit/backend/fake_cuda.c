@@ -117,11 +117,13 @@ EXPORT int cuCtxGetDevice(int* device) {
   *device = (int)((char*)stack[depth - 1] - contexts) % 4;
   return 0;
 }
+#ifndef FAKE_CUDA_11 /* CUDA 12 added it */
 EXPORT int cuCtxGetId(void* context, unsigned long long* id) {
   USABLE();
   *id = 1000 + (unsigned long long)((char*)context - contexts);
   return 0;
 }
+#endif
 EXPORT void* fake_cuda_context(int device) {
   return &contexts[4 + device];
 }
@@ -138,55 +140,6 @@ static int take_image(const void* image, unsigned count, const int* options, voi
   return S.fail_load;
 }
 
-#ifndef FAKE_CUDA_WITHOUT_LIBRARIES
-static char libraries[64];
-static char kernels[64];
-
-EXPORT int cuLibraryLoadData(void** library, const void* image, int* options, void** values, unsigned count,
-                             int* library_options, void** library_values, unsigned library_count) {
-  USABLE();
-  (void)library_options;
-  (void)library_values;
-  (void)library_count;
-  const int result = take_image(image, count, options, values);
-  if (result == 0) *library = &libraries[S.loads % 64];
-  return result;
-}
-EXPORT int cuLibraryUnload(void* library) {
-  USABLE();
-  (void)library;
-  ++S.unloads;
-  return 0;
-}
-EXPORT int cuLibraryGetModule(void** module, void* library) {
-  USABLE();
-  if (depth == 0) return 201;
-  *module = &modules[(char*)library - libraries];
-  return 0;
-}
-EXPORT int cuLibraryGetKernel(void** kernel, void* library, const char* name) {
-  USABLE();
-  (void)library;
-  if (strcmp(name, S.kernel) != 0) return 500;
-  *kernel = &kernels[1];
-  return 0;
-}
-EXPORT int cuKernelGetFunction(void** function, void* kernel) {
-  USABLE();
-  if (depth == 0) return 201;
-  S.current_at_symbol = stack[depth - 1];
-  *function = &functions[(char*)kernel - kernels];
-  return 0;
-}
-EXPORT int cuLibraryGetGlobal(unsigned long long* address, size_t* size, void* library, const char* name) {
-  USABLE();
-  (void)library;
-  if (strcmp(name, S.variable) != 0) return 500;
-  *address = 0x7000;
-  *size = 4;
-  return 0;
-}
-#endif
 EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* options, void** values) {
   USABLE();
   if (depth == 0) return 201;

@@ -217,6 +217,40 @@ void a_copy_of_nvrtc_is_the_same_compiler(void**) {
   assert_fails(compile_cuda(request).done, TLC_E_UNAVAILABLE, "absent.so");
 }
 
+/// Another build id in a copy of the file, put in its place.
+void change_build_id(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  const std::size_t note = bytes.find(std::string("\x03\0\0\0GNU\0", 8));
+  assert_true(note != std::string::npos);
+  bytes[note + 8] = static_cast<char>(bytes[note + 8] ^ 1);
+  write_file(path + ".new", bytes);
+  std::filesystem::rename(path + ".new", path);
+}
+
+// Its identity is told from what is remembered, without opening it; then it is replaced, then it should compile.
+void an_nvrtc_replaced_after_the_key_was_made_does_not_compile_for_it(void**) {
+  const Scratch scratch;
+  const std::filesystem::path path(::getenv("TLC_TEST_NVRTC"));
+  for (const auto& entry : std::filesystem::directory_iterator(path.parent_path())) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("libnvrtc")) std::filesystem::copy(entry.path(), scratch.path(name));
+  }
+  FakeRequest request = cuda_request(kSaxpy);
+  request.fields["compiler"] = text_value(scratch.path(path.filename()));
+  assert_ok(new_cuda_ops().identify(nullptr, request, "cuda:sm_90"));
+  const Ops other = new_cuda_ops();
+  const auto told = other.identify(nullptr, request, "cuda:sm_90");
+  assert_ok(told);
+  change_build_id(std::filesystem::canonical(scratch.path(path.filename())));
+  FakeBundle bundle;
+  FakeLog log;
+  assert_fails(other.compile(nullptr, request, "cuda:sm_90", bundle, log), TLC_E_UNCACHEABLE,
+               "is not the NVRTC any more");
+  assert_true(bundle.members.empty());
+  assert_true(other.identify(nullptr, request, "cuda:sm_90").value() != *told);
+}
+
 void appended_flags_make_it_uncacheable(void**) {
   ::setenv("NVRTC_APPEND_FLAGS", "-DX", 1);
   assert_fails(cuda_ops().identify(nullptr, cuda_request(kSaxpy), "cuda:sm_90"), TLC_E_UNCACHEABLE,
@@ -358,6 +392,7 @@ int main() {
       cmocka_unit_test(variants_of_an_arch_are_kept_apart),
       cmocka_unit_test(a_binary_of_another_arch_is_rejected),
       cmocka_unit_test(identity_is_that_of_the_libraries),
+      cmocka_unit_test(an_nvrtc_replaced_after_the_key_was_made_does_not_compile_for_it),
       cmocka_unit_test(a_copy_of_nvrtc_is_the_same_compiler),
       cmocka_unit_test(appended_flags_make_it_uncacheable),
       cmocka_unit_test(the_working_directory_is_not_searched),

@@ -2,6 +2,7 @@
 // The cuda backend through a cache, with a real NVRTC (TLC_TEST_NVRTC): what is a hit, and what makes a miss.
 #include "tlc_test.hpp"
 
+#include <fstream>
 #include <map>
 
 #include "../cache/cache_support.hpp"
@@ -64,12 +65,30 @@ bool compiled(tlc_cache* cache, const Wanted& wanted, Own<tlc_artifact>* out = n
   return log != nullptr;
 }
 
-void a_second_process_gets_what_the_first_compiled(void**) {
+bool has_nvrtc_open() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("libnvrtc") != std::string::npos) return true;
+  }
+  return false;
+}
+
+// In children, and first of all: before this process has an NVRTC.
+void a_second_process_hits_and_does_not_open_nvrtc(void**) {
   const Scratch scratch;
   Wanted wanted;
   wanted.source = kSaxpy;
-  assert_true(compiled(open_cache(scratch.path("store")).get(), wanted));
-  assert_false(compiled(open_cache(scratch.path("store")).get(), wanted));
+  assert_false(has_nvrtc_open());
+  assert_int_equal(in_child([&] {
+                     const bool made = compiled(open_cache(scratch.path("store")).get(), wanted);
+                     return made && has_nvrtc_open() ? 0 : 1;
+                   }),
+                   0);
+  assert_int_equal(in_child([&] {
+                     const bool made = compiled(open_cache(scratch.path("store")).get(), wanted);
+                     return made ? 1 : has_nvrtc_open() ? 2 : 0;
+                   }),
+                   0);
 }
 
 void archs_outputs_and_options_have_keys_of_their_own(void**) {
@@ -186,7 +205,7 @@ void an_artifact_describes_itself(void**) {
 int main() {
   if (!use_test_nvrtc()) return 77;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(a_second_process_gets_what_the_first_compiled),
+      cmocka_unit_test(a_second_process_hits_and_does_not_open_nvrtc),
       cmocka_unit_test(archs_outputs_and_options_have_keys_of_their_own),
       cmocka_unit_test(headers_edited_shadowed_added_or_removed_make_a_miss),
       cmocka_unit_test(a_macro_that_hides_its_header_is_not_cached),
