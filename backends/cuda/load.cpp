@@ -105,6 +105,7 @@ std::string jit_log_of(const Module& module) {
 CuResult load_image(Module& module, const void* image, bool compiled_by_driver) {
   const DriverApi& api = module.driver.api;
   std::array<int, 2> options{kJitErrorLog, kJitErrorLogSize};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver takes numbers as pointers
   std::array<void*, 2> values{module.jit_log.data(), reinterpret_cast<void*>(module.jit_log.size() - 1)};
   const unsigned count = compiled_by_driver ? 2 : 0;
   if (!module.driver.has_libraries()) {
@@ -149,6 +150,7 @@ void* find_global(const Module& module, const std::string& name) {
                                                     : api.module_global(&address, &size, module.module, name.c_str());
   if (result == kCuNotFound) return nullptr;
   module.driver.check(result, "variable '" + name + "' cannot be looked up");
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address on the device
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
@@ -157,8 +159,9 @@ void apply_attributes(const Module& module, CuFunction function, const std::stri
     const auto found = module.launch.find(name);
     if (found == module.launch.end()) continue;
     for (const auto& [attribute, value] : found->second) {
-      module.driver.check(module.driver.api.set_attribute(function, *function_attribute(attribute), value),
-                          "kernel '" + asked + "' cannot have " + attribute + " = " + std::to_string(value));
+      std::string doing = "kernel '" + asked;
+      doing.append("' cannot have ").append(attribute).append(" = ").append(std::to_string(value));
+      module.driver.check(module.driver.api.set_attribute(function, *function_attribute(attribute), value), doing);
     }
     return;
   }
