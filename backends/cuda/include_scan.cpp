@@ -250,11 +250,10 @@ class Scanner {
     MacroValues& values = out_.macros[std::string(rest.substr(0, end))];
     const std::string_view body = trim(rest.substr(end));
     HeaderName name;
-    if (end < rest.size() && rest[end] == '(') {
-      values.other = true;
-    } else if (read_header_name(body, name)) {
+    const bool takes_arguments = end < rest.size() && rest[end] == '(';
+    if (!takes_arguments && read_header_name(body, name)) {
       values.headers.insert(std::move(name));
-    } else if (!body.empty() && std::all_of(body.begin(), body.end(), is_word)) {
+    } else if (!takes_arguments && !body.empty() && std::all_of(body.begin(), body.end(), is_word)) {
       values.macros.emplace(body);
     } else {
       values.other = true;

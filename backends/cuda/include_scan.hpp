@@ -18,7 +18,7 @@ struct HeaderName {
   bool quoted = false;  ///< "name", else <name>
   bool all = false;     ///< #include_next: any folder's may be meant
 
-  auto operator<=>(const HeaderName&) const = default;
+  auto operator<=>(const HeaderName&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// What a macro may stand for, of all its definitions in a text.

@@ -100,6 +100,7 @@ CuResult load_image(Module& module, const FoundMember& member, std::string& log)
     return module.driver.api.module_load(&module.module, image, 0, nullptr, nullptr);
   log.assign(8192, '\0');
   std::array<int, 2> options{kJitErrorLog, kJitErrorLogSize};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver takes numbers as pointers
   std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
   const CuResult result = module.driver.api.module_load(&module.module, image, 2, options.data(), values.data());
   log.resize(::strnlen(log.data(), log.size()));
@@ -122,6 +123,7 @@ void* find_global(const Module& module, const std::string& name) {
   const CuResult result = module.driver.api.module_global(&address, &size, module.module, name.c_str());
   if (result == kCuNotFound) return nullptr;
   module.driver.check(result, "variable '" + name + "' cannot be looked up");
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address on the device
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
@@ -130,8 +132,9 @@ void apply_attributes(const Module& module, CuFunction function, const std::stri
     const auto found = module.launch.find(name);
     if (found == module.launch.end()) continue;
     for (const auto& [attribute, value] : found->second) {
-      module.driver.check(module.driver.api.set_attribute(function, *function_attribute(attribute), value),
-                          "kernel '" + asked + "' cannot have " + attribute + " = " + std::to_string(value));
+      std::string doing = "kernel '" + asked;
+      doing.append("' cannot have ").append(attribute).append(" = ").append(std::to_string(value));
+      module.driver.check(module.driver.api.set_attribute(function, *function_attribute(attribute), value), doing);
     }
     return;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// NVRTC swaps handlers of signals (SIGINT, SIGTERM, SIGXFSZ) during a compile and puts them back. Two compiles at a
-// time put back each other's: the last one may leave a handler of NVRTC's in the host. This guards against it.
+// NVRTC up to CUDA 13.0 swaps handlers of signals (SIGINT, SIGTERM, SIGXFSZ) for moments of a compile and puts back
+// what it found. With two compiles at a time that may be the other one's: a handler of NVRTC's would stay in the host.
+// This guards against it.
 #pragma once
 
 #include <string>

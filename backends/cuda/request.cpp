@@ -52,22 +52,12 @@ class Reader {
   }
 
   Launch launch(const char* name) {
+    constexpr const char* kRule = "must be a map of kernels to maps of attributes";
     Launch out;
-    for (const auto& [kernel, attributes] : map(name, "must be a map of kernels to maps of attributes")) {
-      for (const auto& [attribute, value] :
-           entries(attributes, name, "must be a map of kernels to maps of attributes")) {
-        std::int64_t number = 0;
-        if (host_->value_int(value, &number) != TLC_OK) {
-          wrong(name, "has '" + attribute + "' of '" + kernel + "', which is no int");
-        }
-        if (!function_attribute(attribute)) {
-          wrong(name, "has '" + attribute + "' of '" + kernel +
-                          "', which is no attribute; known: " + function_attribute_names());
-        }
-        if (number != static_cast<std::int32_t>(number)) {
-          wrong(name, "has '" + attribute + "' of '" + kernel + "' with a number that does not fit 32 bits");
-        }
-        out[kernel][attribute] = static_cast<std::int32_t>(number);
+    for (const auto& [kernel, attributes] : map(name, kRule)) {
+      auto& into = out[kernel];
+      for (const auto& [attribute, value] : entries(attributes, name, kRule)) {
+        into[attribute] = attribute_value(name, attribute, value);
       }
     }
     return out;
@@ -91,6 +81,17 @@ class Reader {
   Entries map(const char* name, const char* rule) {
     const tlc_value* value = find(name);
     return value == nullptr ? Entries() : entries(value, name, rule);
+  }
+
+  std::int32_t attribute_value(const char* field, const std::string& attribute, const tlc_value* value) {
+    if (!function_attribute(attribute)) {
+      wrong(field, "has '" + attribute + "', which is no attribute; known: " + function_attribute_names());
+    }
+    std::int64_t number = 0;
+    if (host_->value_int(value, &number) != TLC_OK || number != static_cast<std::int32_t>(number)) {
+      wrong(field, "has '" + attribute + "' with what is no int of 32 bits");
+    }
+    return static_cast<std::int32_t>(number);
   }
 
   /// Sorted: the order of a map means nothing.

@@ -116,13 +116,6 @@ class Parser {
 
 }  // namespace
 
-const Json* Json::find(std::string_view name) const {
-  for (const auto& [key, entry] : entries) {
-    if (key == name) return &entry;
-  }
-  return nullptr;
-}
-
 std::optional<Json> parse_json_object(std::string_view text) {
   return Parser(text).document();
 }

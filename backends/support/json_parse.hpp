@@ -6,22 +6,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tlcb {
 
 /// Texts, whole numbers and objects: all that is kept beside a binary.
 struct Json {
+  struct Entry;
   enum class Type { text, number, object };
-  using Entries = std::vector<std::pair<std::string, Json>>;
 
   Type type = Type::object;
   std::string text;
   std::int64_t number = 0;
-  Entries entries;
-
-  [[nodiscard]] const Json* find(std::string_view name) const;
+  std::vector<Entry> entries;
+};
+struct Json::Entry {
+  std::string name;
+  Json value;
 };
 
 /// One object with such values, at most 4 deep; nullopt for anything else.

@@ -308,7 +308,7 @@ void signal_handlers_stay(void**) {
   for (int i = 0; i < 3; ++i) ::sigaction(kWatched[i], &mine, &before[i]);
   bool kept = true;
   bool compiled = true;
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 2; ++round) {
     // A short compile begins, a long one begins within it and ends after it: it would put back the short one's
     // handlers.
     std::atomic<bool> long_ok{false};
