@@ -150,7 +150,7 @@ void measure(const std::string& folder, int steps, int pairs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int pairs = argc > 1 ? std::atoi(argv[1]) : 60;
+  const int pairs = argc > 1 ? std::atoi(argv[1]) : 40;
   Card::get().use_primary();
   for (const int steps : {1, 400, 1600}) {
     char folder[] = "/tmp/tlc-ready-XXXXXX";
