@@ -261,24 +261,19 @@ const Json& part(const Json& object, const char* name) {
 
 std::string value_text(const Json& value) {
   if (value.is_string()) return clean(value.get_ref<const std::string&>());
-  if (value.is_array() &&
-      std::none_of(value.begin(), value.end(), [](const Json& item) { return item.is_structured(); })) {
-    std::string result;
-    for (const Json& item : value) {
-      if (!result.empty()) result += ", ";
-      result += value_text(item);
+  if (!value.is_structured()) return clean(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  const bool nested = std::any_of(value.begin(), value.end(), [](const Json& item) { return item.is_structured(); });
+  std::string result;
+  for (const auto& [name, item] : value.items()) {
+    if (!result.empty()) result += value.is_array() && nested ? "; " : ", ";
+    const std::string shown = value_text(item);
+    if (value.is_array()) {
+      result += shown;
+    } else {
+      result += fmt::format("{} {}", clean(name), item.is_structured() ? "(" + shown + ")" : shown);
     }
-    return result;
   }
-  if (value.is_object() &&
-      std::none_of(value.begin(), value.end(), [](const Json& item) { return item.is_structured(); })) {
-    std::string result;
-    for (const auto& [name, item] : value.items()) {
-      result += fmt::format("{}{} {}", result.empty() ? "" : ", ", clean(name), value_text(item));
-    }
-    return result;
-  }
-  return clean(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return result;
 }
 
 }  // namespace tlc::tool
