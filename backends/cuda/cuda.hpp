@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cuda/driver.hpp"
+#include "cuda/jit_link.hpp"
 #include "cuda/nvrtc.hpp"
 #include "support/host.hpp"
 
@@ -23,6 +24,7 @@ struct State {
   Host host;
   NvrtcFinder nvrtc;
   DriverFinder driver;
+  JitLinker linker;
 };
 
 /// compile.cpp

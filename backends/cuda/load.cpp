@@ -93,6 +93,16 @@ Parsed metadata(Host host, const tlc_artifact* artifact, const char* name,
   return *std::move(parsed);
 }
 
+/// The member as the driver takes it: LTO-IR is linked for the device of the context first.
+FoundMember loadable(State& state, const Driver& driver, FoundMember member, std::string& linked) {
+  if (format_of(member.bytes) != Format::ltoir) return member;
+  CuDevice device = 0;
+  driver.check(driver.api.context_device(&device), "the context does not tell its device");
+  linked = state.linker.link(member.bytes, driver.capability(device));
+  member.bytes = linked;
+  return member;
+}
+
 /// The image into the current context. `log` gets what the driver's compiler says of PTX.
 CuResult load_image(Module& module, const FoundMember& member, std::string& log) {
   const void* image = member.bytes.data();
@@ -166,20 +176,21 @@ std::string resolve_target(State& state, std::string_view target) {
 void validate(State& state, const tlc_artifact* artifact, const tlc_load_options* options) {
   const FoundMember member = member_to_load(state.host, artifact, options);
   const Binary binary = checked(member);
-  if (binary.format == Format::ltoir) {
-    throw Failure(TLC_E_UNSUPPORTED, "member '" + member.name +
-                                         "' is LTO-IR, which must be linked before it can be loaded; link it with "
-                                         "nvJitLink, or ask for output cubin");
-  }
   Arch target;
   const bool keyed = target_arch(state.host, artifact, target);
-  if (keyed) check_target(member, binary, target);
+  if (keyed && !binary.images.empty()) check_target(member, binary, target);
   (void)metadata(state.host, artifact, kNamesMember, parse_names);
   (void)metadata(state.host, artifact, kLaunchMember, parse_launch);
   // Without a driver `load` says what is missing.
   Driver* driver = state.driver.try_get();
   if (driver == nullptr) return;
-  check_device(member, binary, keyed ? &target : nullptr, driver->capability(choose_device(*driver, options)));
+  const int device = driver->capability(choose_device(*driver, options));
+  if (binary.format != Format::ltoir) {
+    check_device(member, binary, keyed ? &target : nullptr, device);
+  } else if (keyed && device < target.number) {  // linked for the device, which must not be older
+    reject(member,
+           "LTO-IR for " + target.text() + " is for no older device, and this one is sm_" + std::to_string(device));
+  }
 }
 
 std::uint64_t place(State& state, const tlc_load_options* options) {
@@ -199,8 +210,9 @@ void* load(State& state, const tlc_artifact* artifact, const tlc_load_options* o
   module->launch = metadata(state.host, artifact, kLaunchMember, parse_launch);
   module->context = choose_context(driver, options);
   const CurrentContext pushed(driver, module->context);
+  std::string linked;
   std::string log;
-  if (const CuResult result = load_image(*module, member, log); result != kCuOk) {
+  if (const CuResult result = load_image(*module, loadable(state, driver, member, linked), log); result != kCuOk) {
     driver.fail(result, "the driver refused member '" + member.name + "'" + (log.empty() ? "" : ", saying: " + log));
   }
   return module.release();

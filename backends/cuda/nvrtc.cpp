@@ -3,10 +3,10 @@
 #include "cuda/nvrtc.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "cuda/loaded_library.hpp"
+#include "cuda/toolkit.hpp"
 #include "support/failure.hpp"
 
 namespace tlcb::cuda {
@@ -73,9 +73,7 @@ std::unique_ptr<Nvrtc> open_nvrtc(Host host, tlc_call* call, const LoadedLibrary
 
 /// The variable decides only where the request does not.
 std::string chosen_of(const std::string& wanted) {
-  if (!wanted.empty()) return wanted;
-  const char* value = ::secure_getenv("TLC_NVRTC");
-  return value != nullptr ? value : "";
+  return wanted.empty() ? environment("TLC_NVRTC") : wanted;
 }
 
 }  // namespace

@@ -16,10 +16,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
+#include "cuda/toolkit.hpp"
 #include "support/failure.hpp"
 
 namespace tlcb::cuda {
@@ -27,13 +27,6 @@ namespace {
 
 /// Names by which CUDA 13, 12 and 11.2 to 11.8 ship it, the newest first.
 constexpr std::array<const char*, 3> kNames = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
-constexpr const char* kUsualFolder = "/usr/local/cuda/lib64";
-
-std::string environment(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value != nullptr ? value : "";
-}
-
 std::string hex(const std::array<std::uint8_t, TLC_DIGEST_SIZE>& digest) {
   constexpr const char* kHex = "0123456789abcdef";
   std::string out;
@@ -71,16 +64,6 @@ LoadedLibrary in_folder(const std::string& folder) {
     if (LoadedLibrary library = LoadedLibrary::open(folder + "/" + name, ignored)) return library;
   }
   return {};
-}
-
-/// $CUDA_HOME/lib64 and $CUDA_PATH/lib64, of those that are set.
-std::vector<std::string> toolkit_folders() {
-  std::vector<std::string> folders;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    const std::string root = environment(variable);
-    if (!root.empty() && root.front() == '/') folders.push_back(root + "/lib64");
-  }
-  return folders;
 }
 
 /// The folders of LD_LIBRARY_PATH, where the loader looks first.

@@ -479,7 +479,8 @@ Result<Key> Builder::finish() {
   }
   // Its text lies behind the name with its length, the type, and the text's length.
   const std::size_t text = namespace_at + 1 + kFieldNamespace.size() + 1 + 2;
-  return Key(std::move(encoding), text, encoding[text - 2]);
+  const std::size_t length = encoding[text - 2];
+  return Key(std::move(encoding), text, length);
 }
 
 }  // namespace tlc::key

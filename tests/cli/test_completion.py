@@ -33,7 +33,7 @@ class Scripts(CliTest):
         self.assertEqual(self.complete_in_bash("tlcache", "show", ""), [digest])
         self.assertEqual(self.complete_in_bash("tlcache", "ls", "--namespace", ""), ["alpha"])
         self.assertEqual(self.complete_in_bash("tlcache", "ls", "--so"), ["--sort"])
-        self.assertEqual(self.complete_in_bash("tlcache", "compile", "--target", "c"), ["cpu"])
+        self.assertEqual(self.complete_in_bash("tlcache", "compile", "--target", "cp"), ["cpu"])
         self.assertEqual(self.complete_in_bash("tlcache", "--dir", self.path("other"), "show", ""), [])
 
     @unittest.skipUnless(shutil.which("bash"), "no bash")

@@ -397,9 +397,55 @@ void handlers_that_a_compiler_leaves_behind_are_put_back(void**) {
   for (const int signal : {SIGINT, SIGXFSZ}) ::signal(signal, SIG_DFL);
 }
 
+FakeBundle ltoir(const std::string& bytes, const std::string& target = "cuda:sm_90") {
+  FakeBundle artifact;
+  artifact.members.push_back({"kernel.ltoir", TLC_MEMBER_DEVICE_IR, bytes});
+  artifact.target = target;
+  return artifact;
+}
+
+/// nvJitLink of the same package as the NVRTC of the tests.
+bool has_jit_link() {
+  const std::filesystem::path nvrtc(::getenv("TLC_TEST_NVRTC"));
+  for (const auto& entry : std::filesystem::directory_iterator(nvrtc.parent_path())) {
+    if (entry.path().filename().string().starts_with("libnvJitLink.so.")) return true;
+  }
+  return false;
+}
+
+void lto_ir_is_linked_for_the_device(void**) {
+  if (!has_jit_link()) skip();
+  FakeRequest request = cuda_request(kSaxpy);
+  request.fields["output"] = text_value("ltoir");
+  const auto made = compile_cuda(request);
+  assert_ok(made.done);
+  FakeBundle artifact = ltoir(made.bundle.members.front().bytes);
+  auto module = load(artifact);
+  assert_true_msg(module.ok(), "%s", module.ok() ? "" : module.error().message.c_str());
+  assert_memory_equal(driver().image_start, "\177ELF", 4);
+  FakeBundle damaged = ltoir("\xed\x43\x4e\x7f and nonsense after it");
+  const auto refused = load(damaged);
+  assert_fails(refused, TLC_E_UNAVAILABLE, "nvJitLink");
+  assert_int_equal(driver().loads, 1);
+  driver().capability = 80;
+  const auto older = load(artifact);
+  assert_fails(older, TLC_REJECTED, "no older device");
+}
+
+void without_nvjitlink_it_is_said_what_is_missing(void**) {
+  if (::dlopen("libnvJitLink.so.13", RTLD_NOW) != nullptr || ::dlopen("libnvJitLink.so.12", RTLD_NOW) != nullptr)
+    skip();
+  if (std::filesystem::exists("/usr/local/cuda/lib64")) skip();
+  FakeBundle artifact = ltoir("\xed\x43\x4e\x7f and more");
+  const auto refused = load(artifact);
+  assert_fails(refused, TLC_E_UNSUPPORTED, "there is no nvJitLink");
+  assert_int_equal(driver().loads, 0);
+}
+
 int run_with_nvrtc() {
   if (!use_test_nvrtc()) return 77;
-  const CMUnitTest tests[] = {cmocka_unit_test_setup(nvrtc_does_not_ask_the_driver_for_its_cache, reset)};
+  const CMUnitTest tests[] = {cmocka_unit_test_setup(nvrtc_does_not_ask_the_driver_for_its_cache, reset),
+                              cmocka_unit_test_setup(lto_ir_is_linked_for_the_device, reset)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
 
@@ -433,6 +479,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test_setup(an_unusable_driver_is_unavailable, reset),
       cmocka_unit_test_setup(a_module_of_a_context_that_has_gone_is_let_go, reset),
       cmocka_unit_test_setup(a_refused_image_is_compiled_again_once, reset),
+      cmocka_unit_test_setup(without_nvjitlink_it_is_said_what_is_missing, reset),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
