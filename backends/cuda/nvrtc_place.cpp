@@ -82,7 +82,7 @@ std::vector<std::string> loader_folders() {
 std::string first_in(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
     for (const char* name : kNames) {
-      const std::string path = folder + "/" + name;
+      std::string path = folder + "/" + name;
       if (::access(path.c_str(), F_OK) == 0) return path;
     }
   }

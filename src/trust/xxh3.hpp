@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// XXH3 compiled in from xxHash's header, once for every x86-64 processor and once for those with AVX2.
+// XXH3 compiled in from xxHash's header, once for every processor and, where CMake knows one, once more for those with
+// an extension (TLC_XXH3_WIDE, its name: AVX2 on x86-64).
 //
 // The library's own functions have no vector code in several distributions, and its dispatcher asks the processor when
 // it is first called, which takes 17 us in a virtual machine. Here the choice is a flag that the C runtime has set
@@ -24,8 +25,8 @@ struct Xxh3Code {
 };
 
 extern const Xxh3Code kXxh3Baseline;
-#if defined(__x86_64__)
-extern const Xxh3Code kXxh3Avx2;
+#if defined(TLC_XXH3_WIDE)
+extern const Xxh3Code kXxh3Wide;
 #endif
 
 /// The fastest for this processor.

@@ -6,8 +6,8 @@
 namespace tlc::trust {
 
 const Xxh3Code& xxh3_code() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") ? kXxh3Avx2 : kXxh3Baseline;
+#if defined(TLC_XXH3_WIDE)
+  return __builtin_cpu_supports(TLC_XXH3_WIDE) ? kXxh3Wide : kXxh3Baseline;
 #else
   return kXxh3Baseline;
 #endif

@@ -136,6 +136,7 @@ void print_objects(const std::string& title, const Json& objects) {
   // The name first, whatever the order in which JSON objects are read.
   std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == "name"; });
   std::vector<Table::Column> columns;
+  columns.reserve(names.size());
   for (const std::string& name : names) {
     std::string head = name == "name" ? title : name;
     std::replace(head.begin(), head.end(), '_', ' ');
@@ -144,6 +145,7 @@ void print_objects(const std::string& title, const Json& objects) {
   Table table(columns);
   for (const Json& object : objects) {
     std::vector<std::string> row;
+    row.reserve(names.size());
     for (const std::string& name : names) row.push_back(object.contains(name) ? value_text(object.at(name)) : "-");
     table.add(std::move(row));
   }
