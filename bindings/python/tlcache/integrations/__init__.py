@@ -14,8 +14,6 @@ the library missing a framework has to go on with its own cache.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
-import importlib.util
 import os
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -44,9 +42,12 @@ class Integration:
 
     def version(self) -> str | None:
         """The installed version of the framework, without importing it; None: not installed."""
+        import importlib.util
+        from importlib import metadata
+
         try:
-            return importlib.metadata.version(self.package)
-        except importlib.metadata.PackageNotFoundError:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:
             pass
         try:
             found = importlib.util.find_spec(self.framework) is not None
@@ -138,9 +139,11 @@ def report() -> dict[str, Any]:
 
 def _autoload_version() -> str | None:
     """The installed version of the wheel that reads TLC_INTEGRATIONS."""
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version("tlcache-autoload")
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version("tlcache-autoload")
+    except metadata.PackageNotFoundError:
         return None
 
 

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""Triton's kernels in the store: keys, look-ups, publishing.
+
+Triton tells a cache manager a hash of all that determines a kernel, and nothing else. So
+
+    the hash is the key that is looked up: a link
+    it leads to the kernel, whose key says what became known when it was compiled (name, target,
+    options, intermediate representation), which is what `tlcache why` compares.
+
+The way to a hit calls the library without the classes of the package: their import alone takes as
+long as Triton's own look-up of a hundred kernels.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from .._native import NULL, ffi, lib
+from ._held import HeldLock, end_abandoned
+
+if TYPE_CHECKING:
+    from .. import _api
+
+_lock = threading.Lock()
+_cache: Any = None
+_templates: dict[tuple[str, int], tuple[bytes, bytes]] = {}
+
+#: Seconds to wait for another's compile while this thread holds a lock itself: two processes that
+#: wait for each other's kernels cannot wait longer.
+NESTED_WAIT = 30.0
+
+#: What the compiler reports of its result; all else in the metadata went into the compile.
+_RESULTS = frozenset(
+    {
+        "hash",
+        "target",
+        "name",
+        "shared",
+        "tmem_size",
+        "global_scratch_size",
+        "global_scratch_align",
+        "profile_scratch_size",
+        "profile_scratch_align",
+        "tensordesc_meta",
+        "triton_version",
+    }
+)
+
+
+def native_cache() -> Any:
+    """The process's cache, opened once: a tlc_cache*. Raises where even that fails."""
+    global _cache
+    if _cache is None:
+        with _lock:
+            if _cache is None:
+                options = ffi.new("tlc_cache_options*")
+                lib.tlc_cache_options_init(options)
+                out, error = ffi.new("tlc_cache**"), lib.tlcpy_error()
+                status = lib.tlc_cache_open(options, out, error)
+                if status != 0:
+                    _raise(status, error)
+                _cache = ffi.gc(out[0], lib.tlc_cache_close)
+    return _cache
+
+
+def cache() -> _api.Cache:
+    """The same as an object of the package; for all that is not a hit."""
+    from .._cache import Cache
+
+    made = object.__new__(Cache)
+    made._ptr = native_cache()
+    return made
+
+
+def _raise(status: int, error: Any) -> None:
+    from .._errors import make_error
+
+    raise make_error(status, error)
+
+
+def _request(namespace: str, key: str, file: str | None) -> _api.Request:
+    from .._request import Request
+
+    fields = {"key": key} if file is None else {"key": key, "file": file}
+    return Request(namespace, toolchain=namespace, fields=fields)
+
+
+def encoding_of(namespace: str, key: str, file: str | None) -> bytes:
+    """The encoding of the key for a kernel, or for a single file.
+
+    Keys of kernels differ in a text of fixed length only, so the rest is made once.
+    """
+    if file is not None or not key.isascii() or not 8 <= len(key) <= 64:
+        return _request(namespace, key, file).key().encoding
+    parts = _templates.get((namespace, len(key)))
+    if parts is None:
+        filler = "\x7f" * len(key)
+        before, filler_found, after = (
+            _request(namespace, filler, None).key().encoding.partition(filler.encode())
+        )
+        if not filler_found:
+            return _request(namespace, key, None).key().encoding
+        parts = _templates[(namespace, len(key))] = (before, after)
+    return parts[0] + key.encode() + parts[1]
+
+
+class Look:
+    """What a look-up found: an artifact (a native handle, released with this object), or a miss.
+
+    After a miss `held` has the right to compile, if this process got it.
+    """
+
+    __slots__ = ("__weakref__", "artifact", "held")
+
+    def __init__(self, artifact: Any = NULL, held: HeldLock | None = None) -> None:
+        self.artifact = artifact
+        self.held = held
+
+    def __del__(self) -> None:
+        if self.artifact:
+            lib.tlc_artifact_release(self.artifact)
+
+
+def look(encoding: bytes, caller: FrameType) -> Look:
+    """Looks up; after a miss waits for another's compile, or takes the right to compile."""
+    artifact = lib.tlcpy_begin(_cache or native_cache(), encoding, len(encoding))
+    if artifact:
+        return Look(artifact)
+    status = lib.tlcpy_status()
+    if status == lib.TLC_LOCKED:
+        from .._lock import CompileLock
+
+        taken = CompileLock(lib.tlcpy_lock())
+        end_abandoned()
+        return Look(held=HeldLock(taken, caller))
+    if status < 0:
+        _raise(status, lib.tlcpy_last_error())
+    return _wait(encoding, caller)
+
+
+def _wait(encoding: bytes, caller: FrameType) -> Look:
+    """Another thread or process compiles it: for its result, or for the right to try after it."""
+    from .._errors import TimeoutError
+    from .._key import Key
+    from .._lock import CompileLock
+
+    nested = end_abandoned()
+    try:
+        turn = cache().begin(Key.decode(encoding), NESTED_WAIT if nested else None)
+    except TimeoutError:
+        return Look()
+    if isinstance(turn, CompileLock):
+        return Look(held=HeldLock(turn, caller))
+    found = turn.artifact._ptr
+    ffi.gc(found, None)
+    return Look(found)
+
+
+# ---------------------------------------------------------------- publishing
+
+
+def members_of(artifact: Any) -> dict[str, Any]:
+    """Names and memory of a native artifact's members, valid as long as it is."""
+    found = {}
+    for index in range(lib.tlc_artifact_member_count(artifact)):
+        member = lib.tlcpy_member(artifact, index)
+        name = ffi.buffer(member.name.data, member.name.len)[:].decode()
+        found[name] = ffi.buffer(member.data, member.size) if member.size else b""
+    return found
+
+
+def publish(
+    namespace: str, encoding: bytes, key: str, members: Mapping[str, bytes], seconds: float | None
+) -> _api.Artifact:
+    """Stores the files of a kernel, or a single file, and lets the key lead there.
+
+    What the key led to before and has other contents gives way: Triton was told to compile anew.
+    """
+    from .._errors import ConflictError
+    from .._key import Key
+
+    here = cache()
+    content = _content_request(namespace, key, members)
+    target = content.key()
+    label = content.label
+    types = {name: _type(name) for name in members}
+    made = here.put(target, members, compile_time=seconds, label=label, types=types)
+    if not made.stored:
+        return made
+    if made.status != 0 and any(made.get(name) != data for name, data in members.items()):
+        try:
+            made = here.replace(
+                target, members, seen=made, compile_time=seconds, label=label, types=types
+            )
+        except ConflictError:  # another process does the same at this moment
+            return made
+    here.link(Key.decode(encoding), target)
+    return made
+
+
+def _content_request(namespace: str, key: str, members: Mapping[str, bytes]) -> _api.Request:
+    from .._request import Request
+
+    described = next((name for name in members if name.endswith(".json")), None)
+    try:
+        told = json.loads(members[described]) if described and len(members) > 1 else None
+        if told is not None:
+            fields = _fields(key, told, members)
+            name = fields["name"]
+            return Request(
+                namespace,
+                target=_target(told["target"]),
+                engine="triton",
+                toolchain=namespace,
+                label=name if isinstance(name, str) else None,
+                fields=fields,
+            )
+    except (KeyError, TypeError, ValueError):
+        pass  # metadata of a shape that is not known: then the hash is all that is known
+    name = next(iter(members))
+    return Request(
+        namespace, toolchain=namespace, label=name, fields={"key": key, "files": sorted(members)}
+    )
+
+
+def _fields(key: str, told: Mapping[str, Any], members: Mapping[str, bytes]) -> dict[str, Any]:
+    source = next(
+        (name for ending in (".source", ".ttir") for name in members if name.endswith(ending)), None
+    )
+    return {
+        "key": key,
+        "name": told.get("name"),
+        "source": members[source] if source else None,
+        "options": {name: _plain(value) for name, value in told.items() if name not in _RESULTS},
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value of JSON as a field takes it."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        return str(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def _target(told: Any) -> str | None:
+    """A target of Triton's, {"backend": "cuda", "arch": 90}, as the library names it."""
+    if isinstance(told, str):  # older ones: the text of a GPUTarget
+        return None
+    arch = told["arch"]
+    arch = f"sm_{arch}" if told["backend"] == "cuda" and isinstance(arch, int) else str(arch)
+    return f"{told['backend']}:{arch}"
+
+
+_TYPES = {
+    ".source": "SOURCE",
+    ".json": "JSON",
+    ".cubin": "DEVICE_BINARY",
+    ".hsaco": "DEVICE_BINARY",
+    ".spv": "DEVICE_BINARY",
+    ".ttir": "DEVICE_IR",
+    ".ttgir": "DEVICE_IR",
+    ".llir": "DEVICE_IR",
+    ".ptx": "DEVICE_IR",
+    ".amdgcn": "DEVICE_IR",
+    ".so": "SHARED_OBJECT",
+}
+
+
+def _type(name: str) -> int:
+    kind = _TYPES.get(os.path.splitext(name)[1], "OPAQUE")
+    return int(getattr(lib, f"TLC_MEMBER_{kind}"))
+
+
+def storage() -> str | None:
+    """None where there is a store that can be written; else why not, for people."""
+    told = cache().describe()
+    if told.get("state") == "store":
+        return None
+    return str(told.get("reason") or f"its state is {told.get('state')}")
+
+
+__all__ = ["Look", "encoding_of", "look", "members_of", "publish", "storage"]
