@@ -14,6 +14,7 @@ is shared by all processes of a user, in whatever language they are written.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -125,16 +126,10 @@ def __getattr__(name: str) -> Any:
     Not sooner: a framework that imports `tlcache.integrations` must go on where the library is
     missing or does not fit; that ImportError comes with the first use.
     """
-    if name.startswith("__") and name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import _api
-
     if name not in __all__ and name != "__version__":
-        try:
-            return globals()[name]  # a module that was loaded just now
-        except KeyError:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    value = globals()[name] = getattr(_api, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Not `from . import`, which asks this function for the module first.
+    value = globals()[name] = getattr(importlib.import_module("._api", __name__), name)
     return value
 
 
