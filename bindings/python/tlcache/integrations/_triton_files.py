@@ -15,6 +15,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,10 @@ _scratch_lock = threading.Lock()
 _scratch_folder: tuple[int, str] | None = None
 
 GROUP_PREFIX = "__grp__"
+
+#: Folders that were looked at: time of the folder, time of the artifact, paths.
+_known: dict[str, tuple[int, int, dict[str, str]]] = {}
+_CLOCK_STEP_NS = 100_000_000
 
 
 def _temporary_name() -> str:
@@ -138,14 +143,28 @@ def stamp(folder: str, members: Mapping[str, bytes], artifact: Any) -> None:
         os.utime(os.path.join(folder, name), ns=(when, when))
 
 
-def files_in(artifact: Any, folder: str) -> list[str] | None:
-    """Names of the artifact's files, if the folder has them all, unchanged."""
-    names = lib.tlcpy_files_in(artifact, os.fsencode(folder))
+def files_in(artifact: Any, folder: str) -> dict[str, str] | None:
+    """Paths by name of the artifact's files, if the folder has them all, unchanged.
+
+    Each file is looked at once in a process. After that the folder's own time tells that none was
+    replaced or removed.
+    """
+    path = os.fsencode(folder)
+    now = lib.tlcpy_changed_ns(path)
+    known = _known.get(folder)
+    when = lib.tlcpy_created_ns(artifact)
+    if known is not None and known[0] == now and known[1] == when:
+        return known[2].copy()
+    names = lib.tlcpy_files_in(artifact, path)
     if not names:
         return None
-    found: list[str] = ffi.string(names).decode().split("/")
-    found.pop()
-    return found
+    base = folder + "/"
+    paths = {name: base + name for name in ffi.string(names).decode().split("/")[:-1]}
+    # A change within the clock's step after this look would not show.
+    if time.time_ns() - now > _CLOCK_STEP_NS:
+        _known[folder] = (now, when, paths)
+        return paths.copy()
+    return paths
 
 
 def group_in(folder: str, group: str) -> dict[str, str] | None:

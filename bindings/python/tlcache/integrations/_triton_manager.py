@@ -233,20 +233,21 @@ class ManagerMixin:
     def _paths(self, artifact: Any, group: str | None) -> dict[str, str]:
         """The artifact's files in their place, written where they are not."""
         folder = self.cache_dir
-        names = files.files_in(artifact, folder)
-        if names is None:
-            members = store.members_of(artifact)
-            names = list(members)
-            when = files.created(artifact)
-            try:
-                files.materialise(folder, members, when, group)
-            except OSError as error:
-                warn_once("files", f"{error}; the files of kernels go to a temporary folder")
-                folder = self._move_away()
-                if files.files_in(artifact, folder) is None:
-                    files.materialise(folder, members, when, group)
-        folder += "/"
-        return {name: folder + name for name in names}
+        paths = files.files_in(artifact, folder)
+        if paths is not None:
+            return paths
+        members = store.members_of(artifact)
+        when = files.created(artifact)
+        try:
+            files.materialise(folder, members, when, group)
+        except OSError as error:
+            warn_once("files", f"{error}; the files of kernels go to a temporary folder")
+            folder = self._move_away()
+            paths = files.files_in(artifact, folder)
+            if paths is not None:
+                return paths
+            files.materialise(folder, members, when, group)
+        return {name: os.path.join(folder, name) for name in members}
 
     def _publish(self, encoding: bytes, data: dict[str, bytes], seconds: float | None) -> None:
         made = store.publish(type(self)._namespace, encoding, self._key, data, seconds)

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from .._native import NULL, ffi, lib
+from .._native import NULL, ffi, lib, text
 from ._held import HeldLock, end_abandoned
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def native_cache() -> Any:
                 options = ffi.new("tlc_cache_options*")
                 lib.tlc_cache_options_init(options)
                 out, error = ffi.new("tlc_cache**"), lib.tlcpy_error()
-                status = lib.tlc_cache_open(options, out, error)
-                if status != 0:
-                    _raise(status, error)
+                _check(lib.tlc_cache_open(options, out, error), error)
                 _cache = ffi.gc(out[0], lib.tlc_cache_close)
     return _cache
 
@@ -77,17 +75,28 @@ def cache() -> _api.Cache:
     return made
 
 
-def _raise(status: int, error: Any) -> None:
-    from .._errors import make_error
+def _check(status: int, error: Any) -> None:
+    if status != 0:
+        from .._errors import make_error
 
-    raise make_error(status, error)
+        raise make_error(status, error)
 
 
-def _request(namespace: str, key: str, file: str | None) -> _api.Request:
-    from .._request import Request
-
+def _encode(namespace: str, key: str, file: str | None) -> bytes:
+    """The encoding of the key of a kernel, or of a single file; as Request(...).key().encoding."""
+    made, error = ffi.new("tlc_request**"), lib.tlcpy_error()
+    _check(lib.tlc_request_create(text(namespace), made, error), error)
+    request = ffi.gc(made[0], lib.tlc_request_destroy)
+    toolchain = ffi.from_buffer(namespace.encode())
+    _check(lib.tlc_request_set_toolchain(request, toolchain, len(toolchain), error), error)
     fields = {"key": key} if file is None else {"key": key, "file": file}
-    return Request(namespace, toolchain=namespace, fields=fields)
+    for name, value in fields.items():
+        _check(lib.tlc_request_add_text(request, text(name), text(value), 0, error), error)
+    out, length = ffi.new("tlc_key**"), ffi.new("size_t*")
+    _check(lib.tlc_request_key(request, out, error), error)
+    native = ffi.gc(out[0], lib.tlc_key_release)
+    data = lib.tlc_key_encoding(native, length)
+    return bytes(ffi.buffer(data, length[0]))
 
 
 def encoding_of(namespace: str, key: str, file: str | None) -> bytes:
@@ -95,18 +104,15 @@ def encoding_of(namespace: str, key: str, file: str | None) -> bytes:
 
     Keys of kernels differ in a text of fixed length only, so the rest is made once.
     """
-    if file is not None or not key.isascii() or not 8 <= len(key) <= 64:
-        return _request(namespace, key, file).key().encoding
-    parts = _templates.get((namespace, len(key)))
-    if parts is None:
-        filler = "\x7f" * len(key)
-        before, filler_found, after = (
-            _request(namespace, filler, None).key().encoding.partition(filler.encode())
-        )
-        if not filler_found:
-            return _request(namespace, key, None).key().encoding
-        parts = _templates[(namespace, len(key))] = (before, after)
-    return parts[0] + key.encode() + parts[1]
+    parts = _templates.get((namespace, len(key))) if file is None else None
+    if parts is not None:
+        return parts[0] + key.encode() + parts[1]
+    encoding = _encode(namespace, key, file)
+    if file is None and key.isascii() and 8 <= len(key) <= 64:
+        before, found, after = encoding.partition(key.encode())
+        if found:
+            _templates[(namespace, len(key))] = (before, after)
+    return encoding
 
 
 class Look:
@@ -139,7 +145,7 @@ def look(encoding: bytes, caller: FrameType) -> Look:
         end_abandoned()
         return Look(held=HeldLock(taken, caller))
     if status < 0:
-        _raise(status, lib.tlcpy_last_error())
+        _check(status, lib.tlcpy_last_error())
     return _wait(encoding, caller)
 
 
