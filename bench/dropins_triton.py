@@ -48,17 +48,21 @@ def read_all(group):
 
 
 def step_put(get_manager, keys):
-    """Compiles' puts: the median of a kernel."""
-    contents = [members(index) for index in range(len(keys))]
-    times = []
-    for key, files in zip(keys, contents):
-        started = time.perf_counter()
-        manager = get_manager(key)
-        assert manager.get_group("kernel.json") is None
-        group = {name: manager.put(data, name) for name, data in files.items()}
-        manager.put_group("kernel.json", group)
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)
+    """Compiles' puts, Triton's own and tlcache's in turn for each kernel; the median of each."""
+    from triton.runtime.cache import FileCacheManager, _base32
+
+    top, times = os.environ["TRITON_CACHE_DIR"], ([], [])
+    for index, key in enumerate(keys):
+        files = members(index)
+        for ours in (False, True) if index % 2 else (True, False):
+            os.environ["TRITON_CACHE_DIR"] = top if ours else top.replace("ours", "own")
+            started = time.perf_counter()
+            manager = get_manager(key) if ours else FileCacheManager(_base32(key))
+            assert manager.get_group("kernel.json") is None
+            group = {name: manager.put(data, name) for name, data in files.items()}
+            manager.put_group("kernel.json", group)
+            times[ours].append(time.perf_counter() - started)
+    return [statistics.median(one) for one in times]
 
 
 def step_fresh(get_manager, keys):
@@ -105,7 +109,7 @@ STEPS = {
 def run_step(step, count):
     from triton.runtime.cache import get_cache_manager
 
-    print(STEPS[step](get_cache_manager, keys_of(count)))
+    print(json.dumps(STEPS[step](get_cache_manager, keys_of(count))))
 
 
 def start(step, count, folder, ours):
@@ -116,7 +120,7 @@ def start(step, count, folder, ours):
         environment["TLC_DIR"] = os.path.join(folder, "store")
     done = subprocess.run([sys.executable, os.path.abspath(__file__), "--step", step, "--keys", str(count)],
                           env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return float(done.stdout)
+    return json.loads(done.stdout)
 
 
 ROWS = (
@@ -145,8 +149,13 @@ def main():
                 for ours in (False, True) if number % 2 else (True, False):
                     folder = os.path.join(top, "ours" if ours else "own")
                     if row == "put":
-                        shutil.rmtree(folder, ignore_errors=True)
-                        os.makedirs(folder)
+                        if ours:
+                            for name in ("own", "ours"):
+                                shutil.rmtree(os.path.join(top, name), ignore_errors=True)
+                            both = start(step, arguments.keys, folder, ours)
+                            for which in (False, True):
+                                times.setdefault((row, which), []).append(both[which])
+                        continue
                     if row == "fresh_empty":
                         if not ours:
                             continue

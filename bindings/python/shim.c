@@ -8,11 +8,9 @@
  * A function named tlcpy_... is seen from Python: generate_ffi.py reads its signature, which must
  * be on one line.
  */
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static _Thread_local tlc_error tlcpy_thread_error;
 static _Thread_local tlc_member tlcpy_thread_member;
@@ -66,14 +64,9 @@ static int64_t tlcpy_changed_ns(const char* path) {
   return (int64_t)folder.st_mtim.tv_sec * 1000000000 + folder.st_mtim.tv_nsec;
 }
 
-static int is_file_of(int folder, const tlc_member* member, int64_t stamp) {
-  char name[256];
+static int is_file_of(const char* path, const tlc_member* member, int64_t stamp) {
   struct stat file;
-  if (member->name.len >= sizeof name) return 0;
-  memcpy(name, member->name.data, member->name.len);
-  name[member->name.len] = '\0';
-  return fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode) &&
-         (uint64_t)file.st_size == member->size &&
+  return lstat(path, &file) == 0 && S_ISREG(file.st_mode) && (uint64_t)file.st_size == member->size &&
          (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec == stamp;
 }
 
@@ -81,24 +74,29 @@ static int is_file_of(int folder, const tlc_member* member, int64_t stamp) {
  * Names of the members, each followed by a slash, if the folder holds every one of them as a file of its size that was
  * last written when the artifact was made; else NULL. Valid until this thread's next call.
  */
-static const char* tlcpy_files_in(const tlc_artifact* artifact, const char* path) {
+static const char* tlcpy_files_in(const tlc_artifact* artifact, const char* folder) {
   static _Thread_local char names[8192];
+  char path[4096];
   const int64_t stamp = tlcpy_created_ns(artifact);
-  const size_t count = tlc_artifact_member_count(artifact);
+  const size_t count = tlc_artifact_member_count(artifact), base = strlen(folder);
   size_t used = 0, index = 0;
-  const int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return NULL;
+  if (base + 2 > sizeof path) return NULL;
+  memcpy(path, folder, base);
+  path[base] = '/';
   for (; index < count; ++index) {
     tlc_member member;
     memset(&member, 0, sizeof member);
     member.struct_size = TLC_SIZEOF(tlc_member, type);
     if (tlc_artifact_member_at(artifact, index, &member, NULL) != TLC_OK) break;
-    if (used + member.name.len + 2 > sizeof names || !is_file_of(folder, &member, stamp)) break;
-    memcpy(names + used, member.name.data, member.name.len);
-    used += member.name.len;
+    const size_t length = member.name.len;
+    if (used + length + 2 > sizeof names || base + length + 2 > sizeof path) break;
+    memcpy(path + base + 1, member.name.data, length);
+    path[base + 1 + length] = '\0';
+    if (!is_file_of(path, &member, stamp)) break;
+    memcpy(names + used, member.name.data, length);
+    used += length;
     names[used++] = '/';
   }
-  close(folder);
   names[used] = '\0';
   return index == count && count != 0 ? names : NULL;
 }

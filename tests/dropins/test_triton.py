@@ -124,6 +124,7 @@ def test_a_process_that_was_forked_hits_and_publishes(place) -> None:
         sys.argv = ["x"]
         import triton, triton_compile
         from triton.backends.compiler import GPUTarget
+        triton_compile.count_compiles("count")
         def build(name, **options):
             return triton.compile(triton_compile.source_of(name), target=GPUTarget("cuda", 90, 32), options=options).asm["cubin"]
         first = build("scaled_add")
@@ -140,7 +141,7 @@ def test_a_process_that_was_forked_hits_and_publishes(place) -> None:
     )
     assert said == "done\n"
     assert len(artifacts(place)) == 5
-    assert hits(place) >= 5
+    assert (place.top / "count").stat().st_size == 5
 
 
 def test_activation_by_the_autoload_variable(place) -> None:

@@ -150,19 +150,20 @@ def files_in(artifact: Any, folder: str) -> dict[str, str] | None:
     replaced or removed.
     """
     path = os.fsencode(folder)
-    now = lib.tlcpy_changed_ns(path)
-    known = _known.get(folder)
     when = lib.tlcpy_created_ns(artifact)
-    if known is not None and known[0] == now and known[1] == when:
+    known = _known.get(folder)
+    if known is not None and known[0] == lib.tlcpy_changed_ns(path) and known[1] == when:
         return known[2].copy()
-    names = lib.tlcpy_files_in(artifact, path)
+    now = time.time_ns()
+    changed = lib.tlcpy_changed_ns(path)
+    names = lib.tlcpy_files_in(artifact, path) if changed >= 0 else None
     if not names:
         return None
     base = folder + "/"
     paths = {name: base + name for name in ffi.string(names).decode().split("/")[:-1]}
-    # A change within the clock's step after this look would not show.
-    if time.time_ns() - now > _CLOCK_STEP_NS:
-        _known[folder] = (now, when, paths)
+    if now - changed > _CLOCK_STEP_NS:
+        # A change sooner after the last than the clock's step would not show.
+        _known[folder] = (changed, when, paths)
         return paths.copy()
     return paths
 
