@@ -31,7 +31,7 @@ class Place:
             "TLC_DIR": str(self.store),
             "TRITON_CACHE_DIR": str(self.triton),
             "TRITON_CACHE_MANAGER": "tlcache.integrations.triton:TLCacheManager",
-            "PYTHONPATH": str(HERE),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH")))),
         }
         (top / "home").mkdir()
         self.processes: list[subprocess.Popen[str]] = []

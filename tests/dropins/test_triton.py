@@ -63,12 +63,18 @@ def test_files_are_where_inductor_expects_them(place) -> None:
     place.compile("scaled_add")
     shutil.rmtree(place.triton)
     (kernel,) = place.compile("scaled_add")["kernels"].values()
-    folder = place.triton / base64.b32encode(bytes.fromhex(kernel["hash"])).decode().rstrip("=")
+    digest = bytes.fromhex(kernel["hash"])
+    (folder,) = place.triton.iterdir()
+    # Newest first: base32, base64 in 3.2, hexadecimal before.
+    assert folder.name in (
+        base64.b32encode(digest).decode().rstrip("="),
+        base64.urlsafe_b64encode(digest).decode().rstrip("="),
+        kernel["hash"],
+    )
     names = {path.name for path in folder.iterdir()}
     assert {"scaled_add.cubin", "scaled_add.json", "scaled_add.ptx", "__grp__scaled_add.json"} <= names
     assert all(name.startswith(("scaled_add.", "__grp__")) for name in names)
     assert {Path(path).parent for path in kernel["paths"].values()} == {folder}
-    assert [path.name for path in place.triton.iterdir()] == [folder.name]
 
 
 def test_eight_processes_compile_a_cold_kernel_once(place) -> None:
@@ -160,9 +166,8 @@ def test_a_killed_leader_frees_the_rest(place) -> None:
         "-c",
         "import os, signal, sys; sys.argv = ['x', 'scaled_add']\n"
         "import triton_compile\n"
-        "from triton.backends.nvidia.compiler import CUDABackend\n"
-        "def die(*given, **named):\n    print('there', flush=True); signal.pause()\n"
-        "CUDABackend.make_cubin = die\n"
+        "def die():\n    print('there', flush=True); signal.pause()\n"
+        "triton_compile.before_last_stage(die)\n"
         "triton_compile.main()",
     )
     assert killed.stdout.readline() == "there\n"

@@ -5,6 +5,7 @@
 """
 
 import argparse
+import glob
 import hashlib
 import json
 import os
@@ -57,24 +58,46 @@ def main():
                 "cubin": hashlib.sha256(made.asm["cubin"]).hexdigest(),
                 "hash": made.hash,
                 "seconds": time.perf_counter() - started,
-                "paths": {member: str(path) for member, path in made.metadata_group.items()},
+                "paths": paths_of(made, name),
             }
         caught = [str(record.message) for record in records]
     print(json.dumps({"version": triton.__version__, "kernels": kernels, "warnings": [text for text in caught if "tlcache" in text]}))
 
 
+def paths_of(made, name):
+    """Where the kernel's files are; before 3.5 the kernel does not tell."""
+    if hasattr(made, "metadata_group"):
+        return {member: str(path) for member, path in made.metadata_group.items()}
+    for described in glob.glob(os.path.join(os.environ["TRITON_CACHE_DIR"], "*", f"{name}.json")):
+        with open(described, encoding="utf-8") as file:
+            if json.load(file)["hash"] == made.hash:
+                return {os.path.basename(path): path for path in glob.glob(described[: -len("json")] + "*")}
+    return {}
+
+
 def count_compiles(path):
     """Counts by the last stage, which only a compile that runs comes to."""
-    from triton.backends.nvidia.compiler import CUDABackend
 
-    plain = CUDABackend.make_cubin
-
-    def counted(*given, **named):
+    def count():
         with open(path, "ab", buffering=0) as file:
             file.write(b".")
+
+    before_last_stage(count)
+
+
+def before_last_stage(function):
+    """Calls the function in each compile, before the binary is made."""
+    from triton.backends import backends
+
+    backend = backends["nvidia"].compiler
+    is_static = isinstance(backend.__dict__["make_cubin"], staticmethod)
+    plain = backend.make_cubin
+
+    def make_cubin(*given, **named):
+        function()
         return plain(*given, **named)
 
-    CUDABackend.make_cubin = counted
+    backend.make_cubin = staticmethod(make_cubin) if is_static else make_cubin
 
 
 if __name__ == "__main__":
