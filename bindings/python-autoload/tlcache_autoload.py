@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Turns on tlcache for the frameworks that TLC_INTEGRATIONS names, when they are imported.
 
-A line in tlcache-autoload.pth runs `install` at the start of Python, if the variable is set; without
-it this file is not even read. Nothing of tlcache is imported before a framework that is named, and
-nothing that goes wrong here ends an import.
+A line in tlcache-autoload.pth runs `install` at the start of Python, if the variable is set;
+without it this file is not even read. Nothing of tlcache is imported before a framework that is
+named, and nothing that goes wrong here ends an import.
 """
 
 import sys

@@ -8,24 +8,12 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import HERE, finish
+from dropin_tools import HERE, artifacts, cubins, finish, hits
 
 triton = pytest.importorskip("triton", reason="triton is not installed; tools/dev dropins installs it")
 pytest.importorskip("tlcache")
 
 COMPILE = HERE / "triton_compile.py"
-
-
-def cubins(report: dict) -> dict[str, str]:
-    return {name: kernel["cubin"] for name, kernel in report["kernels"].items()}
-
-
-def hits(place) -> int:
-    return place.tool("stats")["total"]["hits"]
-
-
-def artifacts(place) -> dict[str, dict]:
-    return {entry["digest"]: entry for entry in place.tool("ls")["entries"] if entry["kind"] == "artifact"}
 
 
 def test_a_second_process_hits_with_tritons_folder_gone(place) -> None:

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_triton import artifacts, cubins, hits
+from dropin_tools import artifacts, cubins, hits
 
 pytest.importorskip("triton", reason="triton is not installed; tools/dev dropins installs it")
 tlcache = pytest.importorskip("tlcache")

@@ -7,7 +7,7 @@ import json
 import time
 
 import pytest
-from conftest import finish
+from dropin_tools import finish
 
 pytest.importorskip("triton", reason="triton is not installed; tools/dev dropins installs it")
 pytest.importorskip("tlcache")

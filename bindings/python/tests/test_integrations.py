@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Integrations without any framework: the list, the command, loading by the variable, what an import costs."""
+"""Integrations without any framework: the list, the command, loading by the variable."""
 
 from __future__ import annotations
 
@@ -125,7 +125,9 @@ def fake_triton(tmp_path: Path) -> Path:
     """A framework of that name, which tells how it was imported."""
     package = tmp_path / "triton"
     package.mkdir()
-    (package / "__init__.py").write_text("import os\nseen = os.environ.get('TRITON_CACHE_MANAGER')\n")
+    (package / "__init__.py").write_text(
+        "import os\nseen = os.environ.get('TRITON_CACHE_MANAGER')\n"
+    )
     (package / "part.py").write_text("")
     return tmp_path
 
@@ -175,7 +177,7 @@ print(numby.x, [str(one.message) for one in caught])
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
     assert first == "no module"
-    assert second.startswith("1 ['tlcache: numby keeps its own cache: LookupError")
+    assert second.startswith('1 ["tlcache: numby keeps its own cache: LookupError')
 
 
 def test_an_import_error_of_the_framework_stays_its_own(tmp_path: Path) -> None:

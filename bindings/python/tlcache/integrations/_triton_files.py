@@ -9,6 +9,7 @@ or written by anybody since has another time, and is written again.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import itertools
 import json
 import os
@@ -68,10 +69,8 @@ def write(folder: str, name: str, data: Any, stamp: int | None = None) -> str:
 
 
 def _remove(path: str) -> None:
-    try:
+    with contextlib.suppress(OSError):
         os.unlink(path)
-    except OSError:
-        pass
 
 
 def _has(path: str, data: Any) -> bool:
@@ -110,9 +109,7 @@ def materialise(folder: str, members: Mapping[str, Any], stamp: int, group: str 
             write(folder, GROUP_PREFIX + group, text)
 
 
-def _make_whole(
-    folder: str, members: Mapping[str, Any], stamp: int, group: str | None
-) -> bool:
+def _make_whole(folder: str, members: Mapping[str, Any], stamp: int, group: str | None) -> bool:
     """False if the folder has come to be meanwhile."""
     staging = os.path.join(os.path.dirname(folder), _temporary_name())
     os.makedirs(staging)
@@ -197,7 +194,7 @@ def read(path: str) -> bytes:
 
 
 def scratch() -> str:
-    """A folder of this process for files that cannot lie where Triton wants them; raises OSError."""
+    """This process's own folder, where Triton's cannot be written. Raises OSError."""
     global _scratch_folder
     with _scratch_lock:
         if _scratch_folder is None or _scratch_folder[0] != os.getpid():

@@ -80,7 +80,9 @@ class ManagerMixin:
         self.key = key
         self._key = key
         # Files that people put there or look at are no cache.
-        self._other = type(self)._own(key, override=override, dump=dump) if override or dump else None
+        self._other = (
+            type(self)._own(key, override=override, dump=dump) if override or dump else None
+        )
         self._folder: str | None = None
         self._group: str | None = None
         self._data: dict[str, bytes] = {}
@@ -266,7 +268,7 @@ class ManagerMixin:
 def _root_of(cache: ModuleType) -> Callable[[], str]:
     """How this version of Triton names the folder of all keys; asked anew for each manager."""
     try:
-        from triton import knobs
+        from triton import knobs  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         settings = knobs.cache
         if settings.dir:
@@ -280,8 +282,8 @@ def _root_of(cache: ModuleType) -> Callable[[], str]:
 
 
 def make_manager(cache: ModuleType) -> type:
-    """The class, for the module triton.runtime.cache of this process. Raises where it does not fit."""
-    import triton
+    """The class, for this process's triton.runtime.cache. Raises where that does not fit."""
+    import triton  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     base = cache.CacheManager
     made = type(

@@ -198,7 +198,7 @@ def publish(
     made = here.put(target, members, compile_time=seconds, label=label, types=types)
     if not made.stored:
         return made
-    if made.status != 0 and any(made.get(name) != data for name, data in members.items()):
+    if made.status != 0 and not _same(made, members):
         try:
             made = here.replace(
                 target, members, seen=made, compile_time=seconds, label=label, types=types
@@ -207,6 +207,12 @@ def publish(
             return made
     here.link(Key.decode(encoding), target)
     return made
+
+
+def _same(artifact: _api.Artifact, members: Mapping[str, bytes]) -> bool:
+    return artifact.keys() == members.keys() and all(
+        bytes(artifact[name]) == data for name, data in members.items()
+    )
 
 
 def _content_request(namespace: str, key: str, members: Mapping[str, bytes]) -> _api.Request:

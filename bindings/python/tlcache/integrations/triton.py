@@ -59,7 +59,8 @@ def _warn(message: str) -> None:
 
 def _make_manager() -> Any:
     """The class for this Triton; its own one where something is missing, with one warning."""
-    from triton.runtime import cache  # Triton asks for the class, so it is there
+    # Triton asks for the class, so it is there.
+    from triton.runtime import cache  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     own = cache.FileCacheManager
     broken = _library_error()
