@@ -39,7 +39,7 @@ from ._lent import BackendCall, BackendLog, BackendRequest, LoadOptions
 from ._lock import CompileLock, Hit
 from ._log import set_log_level
 from ._module import Module
-from ._native import from_c, lib, new_error, text
+from ._native import check_library, from_c, lib, new_error, text
 from ._report import Entry, Stats
 from ._request import NO_TOOLCHAIN, Request
 
@@ -112,4 +112,5 @@ def load_plugin(path: str | bytes | os.PathLike[str]) -> None:
     check(lib.tlc_load_plugin(text(os.fsencode(path)), error), error)
 
 
+check_library()
 _log.install()

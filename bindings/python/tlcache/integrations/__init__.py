@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Frameworks that use this cache in place of their own, unmodified.
 
-Each is a module here, `tlcache.integrations.NAME`, that can be imported without the framework. It has
+Each is a module here, `tlcache.integrations.NAME`, that can be imported without the framework. It
+has
 
     activate() -> None               turns it on in this process; raises nothing, warns at most once
     state() -> tuple[bool, str]      whether it is on in this process, and why or why not; imports

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`tlcache integrations`: which frameworks can use the cache in place of their own, and which do."""
+"""`tlcache integrations`: which frameworks can use this cache in place of theirs, and which do."""
 
 from __future__ import annotations
 

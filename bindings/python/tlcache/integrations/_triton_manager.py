@@ -25,6 +25,7 @@ from typing import Any
 
 from . import _triton_files as files
 from . import _triton_store as store
+from ._held import HeldLock
 
 _warned: set[str] = set()
 _warned_lock = threading.Lock()
@@ -86,7 +87,7 @@ class ManagerMixin:
         self._folder: str | None = None
         self._group: str | None = None
         self._data: dict[str, bytes] = {}
-        self._held: Any = None
+        self._held: HeldLock | None = None
         self._started: float | None = None
 
     @property
@@ -110,20 +111,21 @@ class ManagerMixin:
             return files.group_in(self.cache_dir, filename)
         try:
             encoding = store.encoding_of(type(self)._namespace, self._key, None)
-            look = store.look(encoding, sys._getframe(1))
-            if look.artifact:
-                paths = self._paths(look.artifact, filename)
-                if filename in paths:
-                    return paths
-            return self._after_miss(look, encoding, filename)
+            artifact, held = store.look(encoding, sys._getframe(1))
+            if artifact is None:
+                return self._after_miss(held, encoding, filename)
+            paths = self._paths(artifact, filename)
+            return paths if filename in paths else self._after_miss(None, encoding, filename)
         except Exception as error:
             _give_up(error)
             return files.group_in(self.cache_dir, filename)
 
-    def _after_miss(self, look: store.Look, encoding: bytes, group: str) -> dict[str, str] | None:
+    def _after_miss(
+        self, held: HeldLock | None, encoding: bytes, group: str
+    ) -> dict[str, str] | None:
         """The right to compile is kept with this object, unless Triton's folder has the kernel."""
+        self._held, self._started = held, time.monotonic()
         _look_at_store()
-        self._held, self._started = look.held, time.monotonic()
         paths = files.group_in(self.cache_dir, group)
         if paths is None:
             return None
@@ -211,17 +213,17 @@ class ManagerMixin:
             return files.file_in(self.cache_dir, filename)
         try:
             encoding = store.encoding_of(type(self)._namespace, self._key, filename)
-            look = store.look(encoding, sys._getframe(1))
-            if look.artifact:
-                return self._paths(look.artifact, None)[filename]
-            return self._file_after_miss(look, encoding, filename)
+            artifact, held = store.look(encoding, sys._getframe(1))
+            if artifact is None:
+                return self._file_after_miss(held, encoding, filename)
+            return self._paths(artifact, None)[filename]
         except Exception as error:
             _give_up(error)
             return files.file_in(self.cache_dir, filename)
 
-    def _file_after_miss(self, look: store.Look, encoding: bytes, filename: str) -> str | None:
+    def _file_after_miss(self, held: HeldLock | None, encoding: bytes, filename: str) -> str | None:
+        self._held, self._started = held, time.monotonic()
         _look_at_store()
-        self._held, self._started = look.held, time.monotonic()
         path = files.file_in(self.cache_dir, filename)
         if path is not None:
             try:
@@ -233,7 +235,13 @@ class ManagerMixin:
     # ------------------------------------------------------------ both
 
     def _paths(self, artifact: Any, group: str | None) -> dict[str, str]:
-        """The artifact's files in their place, written where they are not."""
+        """The artifact's files in their place, or written there; releases the artifact."""
+        try:
+            return self._place(artifact, group)
+        finally:
+            store.release(artifact)
+
+    def _place(self, artifact: Any, group: str | None) -> dict[str, str]:
         folder = self.cache_dir
         paths = files.files_in(artifact, folder)
         if paths is not None:

@@ -7,8 +7,8 @@ Triton tells a cache manager a hash of all that determines a kernel, and nothing
     it leads to the kernel, whose key says what became known when it was compiled (name, target,
     options, intermediate representation), which is what `tlcache why` compares.
 
-The way to a hit calls the library without the classes of the package: their import alone takes as
-long as Triton's own look-up of a hundred kernels.
+The way to a hit calls the library without the classes of the package (_api): their import alone
+takes as long as Triton's own look-up of a hundred kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from .._native import NULL, ffi, lib, text
+from .._native import ffi, lib, text
 from ._held import HeldLock, end_abandoned
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def native_cache() -> Any:
 
 def cache() -> _api.Cache:
     """The same as an object of the package; for all that is not a hit."""
-    from .._cache import Cache
+    from .._api import Cache
 
     made = object.__new__(Cache)
     made._ptr = native_cache()
@@ -115,56 +115,46 @@ def encoding_of(namespace: str, key: str, file: str | None) -> bytes:
     return encoding
 
 
-class Look:
-    """What a look-up found: an artifact (a native handle, released with this object), or a miss.
+def look(encoding: bytes, caller: FrameType) -> tuple[Any, HeldLock | None]:
+    """Looks up: an artifact (a native handle, which the caller releases), or None.
 
-    After a miss `held` has the right to compile, if this process got it.
+    After a miss, which may have waited for another's compile, the lock is the right to compile;
+    without it (None) that was not to be had in time, and the caller compiles all the same.
     """
-
-    __slots__ = ("__weakref__", "artifact", "held")
-
-    def __init__(self, artifact: Any = NULL, held: HeldLock | None = None) -> None:
-        self.artifact = artifact
-        self.held = held
-
-    def __del__(self) -> None:
-        if self.artifact:
-            lib.tlc_artifact_release(self.artifact)
-
-
-def look(encoding: bytes, caller: FrameType) -> Look:
-    """Looks up; after a miss waits for another's compile, or takes the right to compile."""
     artifact = lib.tlcpy_begin(_cache or native_cache(), encoding, len(encoding))
     if artifact:
-        return Look(artifact)
+        return artifact, None
     status = lib.tlcpy_status()
     if status == lib.TLC_LOCKED:
-        from .._lock import CompileLock
+        lock = ffi.gc(lib.tlcpy_lock(), lib.tlc_lock_abandon)
+        from .._api import CompileLock
 
-        taken = CompileLock(lib.tlcpy_lock())
+        ffi.gc(lock, None)
+        taken = CompileLock(lock)
         end_abandoned()
-        return Look(held=HeldLock(taken, caller))
+        return None, HeldLock(taken, caller)
     if status < 0:
         _check(status, lib.tlcpy_last_error())
     return _wait(encoding, caller)
 
 
-def _wait(encoding: bytes, caller: FrameType) -> Look:
+def _wait(encoding: bytes, caller: FrameType) -> tuple[Any, HeldLock | None]:
     """Another thread or process compiles it: for its result, or for the right to try after it."""
-    from .._errors import TimeoutError
-    from .._key import Key
-    from .._lock import CompileLock
+    from .._api import CompileLock, Key, TimeoutError
 
     nested = end_abandoned()
     try:
         turn = cache().begin(Key.decode(encoding), NESTED_WAIT if nested else None)
     except TimeoutError:
-        return Look()
+        return None, None
     if isinstance(turn, CompileLock):
-        return Look(held=HeldLock(turn, caller))
+        return None, HeldLock(turn, caller)
     found = turn.artifact._ptr
     ffi.gc(found, None)
-    return Look(found)
+    return found, None
+
+
+release = lib.tlc_artifact_release
 
 
 # ---------------------------------------------------------------- publishing
@@ -300,4 +290,4 @@ def storage() -> str | None:
     return str(told.get("reason") or f"its state is {told.get('state')}")
 
 
-__all__ = ["Look", "encoding_of", "look", "members_of", "publish", "storage"]
+__all__ = ["encoding_of", "look", "members_of", "publish", "release", "storage"]
