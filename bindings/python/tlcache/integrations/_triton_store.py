@@ -52,6 +52,15 @@ _RESULTS = frozenset(
 )
 
 
+def _after_fork() -> None:
+    """Another thread may have held it."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def native_cache() -> Any:
     """The process's cache, opened once: a tlc_cache*. Raises where even that fails."""
     global _cache
