@@ -134,6 +134,16 @@ def test_a_removed_entry_is_compiled_again_without_tritons_folder(place) -> None
     assert count.stat().st_size == 2
 
 
+def test_what_others_can_write_is_used_but_not_stored(place) -> None:
+    count = place.top / "count"
+    place.compile("scaled_add", "--count", count, TRITON_CACHE_MANAGER=None)
+    for folder in place.triton.iterdir():
+        folder.chmod(0o777)
+    place.compile("scaled_add", "--count", count)
+    assert count.stat().st_size == 1
+    assert artifacts(place) == {}
+
+
 def test_the_module_can_be_imported_without_triton(place) -> None:
     said = place.code(
         """

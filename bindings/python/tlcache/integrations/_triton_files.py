@@ -178,6 +178,15 @@ def group_in(folder: str, group: str) -> dict[str, str] | None:
     return dict(paths)
 
 
+def is_ours(folder: str) -> bool:
+    """Whether only this user puts files here: only then they may go into this user's store."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return False
+    return found.st_uid == os.geteuid() and not found.st_mode & 0o002
+
+
 def file_in(folder: str, name: str) -> str | None:
     """A file that Triton's own manager would find here, if there is something in it."""
     path = os.path.join(folder, name)
@@ -225,6 +234,7 @@ __all__ = [
     "file_in",
     "files_in",
     "group_in",
+    "is_ours",
     "materialise",
     "read",
     "scratch",

@@ -130,8 +130,9 @@ class ManagerMixin:
         if paths is None:
             return None
         try:
-            data = {name: files.read(path) for name, path in paths.items()}
-            self._publish(encoding, data, None)
+            if files.is_ours(self.cache_dir):
+                data = {name: files.read(path) for name, path in paths.items()}
+                self._publish(encoding, data, None)
         finally:
             self._end()
         return paths
@@ -227,7 +228,8 @@ class ManagerMixin:
         path = files.file_in(self.cache_dir, filename)
         if path is not None:
             try:
-                self._publish(encoding, {filename: files.read(path)}, None)
+                if files.is_ours(self.cache_dir):
+                    self._publish(encoding, {filename: files.read(path)}, None)
             finally:
                 self._end()
         return path
