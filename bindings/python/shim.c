@@ -10,6 +10,7 @@
  */
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static _Thread_local tlc_error tlcpy_thread_error;
 static _Thread_local tlc_member tlcpy_thread_member;
@@ -26,6 +27,78 @@ static tlc_artifact* tlcpy_get(tlc_cache* cache, const tlc_key* key) {
   tlc_artifact* artifact = NULL;
   tlcpy_thread_status = tlc_cache_get(cache, key, &artifact, tlcpy_error());
   return artifact;
+}
+
+/* The lock that the last tlcpy_begin of this thread got. */
+static _Thread_local tlc_lock* tlcpy_thread_lock;
+
+/* As tlc_cache_begin for a key's encoding, without waiting. NULL: as tlcpy_get, TLC_LOCKED with tlcpy_lock(). */
+static tlc_artifact* tlcpy_begin(tlc_cache* cache, const char* encoding, size_t length) {
+  tlc_artifact* artifact = NULL;
+  tlc_key* key = NULL;
+  tlcpy_thread_lock = NULL;
+  tlcpy_thread_status = tlc_key_decode((const uint8_t*)encoding, length, &key, tlcpy_error());
+  if (tlcpy_thread_status != TLC_OK) return NULL;
+  tlcpy_thread_status = tlc_cache_begin(cache, key, 0, NULL, &artifact, &tlcpy_thread_lock, tlcpy_error());
+  tlc_key_release(key);
+  return artifact;
+}
+
+/* The lock of the last tlcpy_begin, which the caller ends. */
+static tlc_lock* tlcpy_lock(void) {
+  return tlcpy_thread_lock;
+}
+
+/* When the artifact was made: the time stamp of files that were written from it. */
+static int64_t tlcpy_created_ns(const tlc_artifact* artifact) {
+  tlc_artifact_info info;
+  memset(&info, 0, sizeof info);
+  info.struct_size = TLC_SIZEOF(tlc_artifact_info, tier);
+  return tlc_artifact_get_info(artifact, &info, NULL) == TLC_OK ? (int64_t)info.created_ns : 0;
+}
+
+/* When an entry of the folder was last made, replaced or removed; -1: there is no such folder. */
+static int64_t tlcpy_changed_ns(const char* path) {
+  struct stat folder;
+  if (stat(path, &folder) != 0 || !S_ISDIR(folder.st_mode)) return -1;
+  return (int64_t)folder.st_mtim.tv_sec * 1000000000 + folder.st_mtim.tv_nsec;
+}
+
+static int is_file_of(const char* path, const tlc_member* member, int64_t stamp) {
+  struct stat file;
+  return lstat(path, &file) == 0 && S_ISREG(file.st_mode) && (uint64_t)file.st_size == member->size &&
+         (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec == stamp;
+}
+
+/*
+ * Names of the members, each followed by a slash, if the folder holds every one of them as a file of its size that was
+ * last written when the artifact was made; else NULL. Valid until this thread's next call.
+ */
+static const char* tlcpy_files_in(const tlc_artifact* artifact, const char* folder) {
+  static _Thread_local char names[8192];
+  char path[4096];
+  const int64_t stamp = tlcpy_created_ns(artifact);
+  const size_t count = tlc_artifact_member_count(artifact), base = strlen(folder);
+  size_t used = 0, index = 0;
+  if (base + 2 > sizeof path) return NULL;
+  memcpy(path, folder, base);
+  path[base] = '/';
+  for (; index < count; ++index) {
+    tlc_member member;
+    memset(&member, 0, sizeof member);
+    member.struct_size = TLC_SIZEOF(tlc_member, type);
+    if (tlc_artifact_member_at(artifact, index, &member, NULL) != TLC_OK) break;
+    const size_t length = member.name.len;
+    if (used + length + 2 > sizeof names || base + length + 2 > sizeof path) break;
+    memcpy(path + base + 1, member.name.data, length);
+    path[base + 1 + length] = '\0';
+    if (!is_file_of(path, &member, stamp)) break;
+    memcpy(names + used, member.name.data, length);
+    used += length;
+    names[used++] = '/';
+  }
+  names[used] = '\0';
+  return index == count && count != 0 ? names : NULL;
 }
 
 /* What the last tlcpy_get of this thread answered. */

@@ -685,7 +685,7 @@ TLC_API tlc_status tlc_cache_find(tlc_cache* cache, tlc_str hex_prefix, tlc_arti
 
 /**
  * Why a key hits or misses, as a JSON object: `outcome` ("hit", "evicted", "removed", "guard", "rejected", "never"),
- * `guards` that no longer hold (path, what changed), and `nearest`: the stored key most like it, with `differences`.
+ * `guards` that no longer hold (path, what changed), and `nearest`: the other stored key most like it, with `differences`.
  * @since 0.1
  */
 TLC_API tlc_status tlc_cache_explain(tlc_cache* cache, const tlc_key* key, tlc_blob** json, tlc_error* error);

@@ -83,6 +83,31 @@ Json broken_guards(const key::Link& link, store::FileMemo& files) {
   return best.value_or(Json::array());
 }
 
+/// The stored key that is most like this one, beside what is found under it, and what differs.
+Result<void> add_nearest(store::Store& store, const key::Key& key, const trust::Digest& found, Json& answer) {
+  Nearest nearest;
+  std::uint64_t scanned = 0;
+  Result<void> done = store.for_each(key.name_space(), [&](const store::Store::Entry& entry) {
+    ++scanned;
+    const auto encoding = entry.meta->key_encoding;
+    if (entry.key == key.digest() || entry.key == found || behind_a_link(encoding)) return true;
+    const std::size_t distance = key::distance(encoding, key.encoding());
+    if (distance > nearest.distance || (distance == nearest.distance && entry.record.created_ns < nearest.created_ns))
+      return true;
+    nearest = {distance, entry.key, std::string(entry.meta->label), entry.record.created_ns,
+               std::vector<std::uint8_t>(encoding.begin(), encoding.end())};
+    return true;
+  });
+  if (!done) return done;
+  answer["scanned"] = scanned;
+  if (nearest.distance != SIZE_MAX)
+    answer["nearest"] = {{"digest", trust::to_hex(nearest.digest)},
+                         {"label", nearest.label},
+                         {"created_ns", nearest.created_ns},
+                         {"differences", differences(nearest.encoding, key.encoding())}};
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> Cache::explain(const key::Key& key) {
@@ -98,7 +123,11 @@ Result<std::string> Cache::explain(const key::Key& key) {
   const Look followed = get_quietly(key);
   if (followed.outcome == store::Outcome::hit) {
     answer["outcome"] = "hit";
-    return answer.dump(2);
+    // A framework's own key is a hash; what set the kernel apart from the others is known once it is compiled.
+    if (under.store() != nullptr)
+      if (Result<void> done = add_nearest(*under.store(), key, followed.artifact->key(), answer); !done)
+        return std::move(done).error();
+    return answer.dump(2, ' ', false, Json::error_handler_t::replace);
   }
   if (direct.outcome == store::Outcome::rejected || followed.outcome == store::Outcome::rejected) {
     answer["outcome"] = "rejected";
@@ -127,26 +156,7 @@ Result<std::string> Cache::explain(const key::Key& key) {
     answer["reason"] = removal_name(removal->reason);
     answer["when_s"] = std::uint64_t{removal->minute} * 60;
   }
-  Nearest nearest;
-  std::uint64_t scanned = 0;
-  Result<void> done = store->for_each(key.name_space(), [&](const store::Store::Entry& entry) {
-    ++scanned;
-    const auto encoding = entry.meta->key_encoding;
-    if (entry.key == key.digest() || behind_a_link(encoding)) return true;
-    const std::size_t distance = key::distance(encoding, key.encoding());
-    if (distance > nearest.distance || (distance == nearest.distance && entry.record.created_ns < nearest.created_ns))
-      return true;
-    nearest = {distance, entry.key, std::string(entry.meta->label), entry.record.created_ns,
-               std::vector<std::uint8_t>(encoding.begin(), encoding.end())};
-    return true;
-  });
-  if (!done) return std::move(done).error();
-  answer["scanned"] = scanned;
-  if (nearest.distance != SIZE_MAX)
-    answer["nearest"] = {{"digest", trust::to_hex(nearest.digest)},
-                         {"label", nearest.label},
-                         {"created_ns", nearest.created_ns},
-                         {"differences", differences(nearest.encoding, key.encoding())}};
+  if (Result<void> done = add_nearest(*store, key, key.digest(), answer); !done) return std::move(done).error();
   return answer.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -55,6 +55,13 @@ class Reports(CliTest):
         self.assertIn("  options[2]: -O2 -> -O3\n  defines.N: 64 now, absent there\n  defines.M: absent now, 32 there\n",
                       text)
 
+    def test_why_a_hit_names_the_nearest_other(self):
+        text = self.why({"digest": "ab" * 32, "outcome": "hit", "scanned": 3, "nearest": {
+            "digest": "cd" * 32, "label": "matmul", "created_ns": 0, "differences": [
+                {"path": "options.num_warps", "kind": "changed", "was": "4", "now": "8"}]}}, expect=OK)
+        self.assertIn("The nearest other of 3 stored keys is cdcdcdcdcdcd (matmul).\n"
+                      "What was built here differs from it in:\n  options.num_warps: 4 -> 8\n", text)
+
     def test_verify_damaged(self):
         damaged = {"digest": "ef" * 32, "label": "softmax", "reason": "payload hash differs", "repaired": False}
         report = {"entries": 7, "bytes": 2048, "damaged": [damaged], "index": {"state": "sound", "detail": ""},

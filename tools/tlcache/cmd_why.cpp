@@ -120,7 +120,7 @@ void print_difference(const Json& difference) {
   }
 }
 
-void print_nearest(const Json& report) {
+void print_nearest(const Json& report, bool hit) {
   const Json& nearest = part(report, "nearest");
   const std::uint64_t scanned = number(report, "scanned");
   if (nearest.empty()) {
@@ -130,7 +130,7 @@ void print_nearest(const Json& report) {
   }
   const std::string label = text(nearest, "label");
   const std::uint64_t created = number(nearest, "created_ns") / 1'000'000'000;
-  print("The nearest of {} is {}{}{}.\n", plural(scanned, "stored key", "stored keys"),
+  print("The nearest{} of {} is {}{}{}.\n", hit ? " other" : "", plural(scanned, "stored key", "stored keys"),
         text(nearest, "digest", "?").substr(0, 12), label.empty() ? "" : fmt::format(" ({})", label),
         created == 0 ? "" : fmt::format(", built {}", human_age(created)));
   const Json& differences = part(nearest, "differences");
@@ -138,7 +138,7 @@ void print_nearest(const Json& report) {
     print("No field of it differs.\n");
     return;
   }
-  print("It differs in:\n");
+  print("{} in:\n", hit ? "What was built here differs from it" : "It differs");
   for (const Json& difference : differences) print_difference(difference);
 }
 
@@ -158,10 +158,8 @@ int run(const Context& context, Args& args) {
   }
   print("{} {}: {}\n", hit ? styled(Style::green, "hit") : styled(Style::yellow, "miss"),
         text(report, "digest", hex(tlc_key_digest(key.get()))).substr(0, 12), verdict(report));
-  if (!hit) {
-    print_guards(report);
-    print_nearest(report);
-  }
+  if (!hit) print_guards(report);
+  print_nearest(report, hit);
   return hit ? exit_ok : exit_negative;
 }
 
@@ -173,8 +171,8 @@ void add_why(CLI::App& app, Context& context) {
       add_command(app, "why", "Say why a look-up hits or misses",
                   "Takes a digest, or a file with the options of `tlcache compile`. Compiles nothing. For a miss\n"
                   "it names what became of the artifact: never built, evicted, removed, or a header that changed;\n"
-                  "and the stored key that is most like it, with each field that differs. Exit code 0 for a hit,\n"
-                  "1 for a miss.\n"
+                  "and the stored key that is most like it, with each field that differs. For a hit it names the\n"
+                  "other key that is most like it. Exit code 0 for a hit, 1 for a miss.\n"
                   "\n"
                   "Examples:\n"
                   "  tlcache why matmul.c --target cpu:native -O3\n"

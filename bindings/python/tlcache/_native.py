@@ -169,4 +169,5 @@ def check_library() -> None:
         )
 
 
-check_library()
+# All that a hit of an integration needs. _api compares the whole layout, before any other use.
+_check_version()

@@ -43,6 +43,9 @@ void test_among_ten_thousand(void**) {
 
   const Json hit = explain(cache.get(), make_key(request_of(77, "-O2").get()).get());
   assert_true(hit["outcome"] == "hit");
+  assert_int_equal(hit["nearest"]["differences"].size(), 1);
+  assert_true(hit["nearest"]["differences"][0]["path"] == "tile");
+  assert_true(hit["nearest"]["digest"] != hit["digest"]);
 
   const Json option = explain(cache.get(), make_key(request_of(77, "-O3").get()).get());
   assert_true(option["outcome"] == "never");

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Triton on a device: cold, with its own cache warm, and with tlcache warm; each in fresh processes; as a table in Markdown.
+
+    PYTHONPATH=... python tests/dropins/gpu_triton.py [--rounds 5] [--compile-only]
+
+Needs Triton, PyTorch and a CUDA device; --compile-only needs neither PyTorch nor a device, and compiles for sm_90 instead of
+running. tlcache is taken from PYTHONPATH. Times are milliseconds from the first call of a kernel to its result, so with the
+loading of the binary, without Triton's hash of itself; medians of the rounds. Each result is compared with PyTorch's. A warm process must not compile: that is
+counted, and anything else ends with an exit code.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+MANAGER = "tlcache.integrations.triton:TLCacheManager"
+
+
+def child(compile_only):
+    """One fresh process: its times, what it compiled, and the binaries' hashes."""
+    started = time.perf_counter()
+    import triton
+    from gpu_kernels import SIGNATURES, launches
+    from triton_compile import before_last_stage
+
+    compiled = []
+    before_last_stage(lambda: compiled.append(1))
+    steps, check = {}, {}
+    if compile_only:
+        steps = {name: (lambda name=name: compile_one(triton, *SIGNATURES[name])) for name in SIGNATURES}
+    else:
+        import torch
+
+        torch.zeros(1, device="cuda")
+        torch.cuda.synchronize()
+        for name, (launch, results) in launches().items():
+            steps[name], check[name] = launch, results
+        torch.cuda.synchronize()
+    hash_compiler()
+    ready = time.perf_counter()
+    times, binaries = {}, {}
+    for name, step in steps.items():
+        begun = time.perf_counter()
+        made = step()
+        if not compile_only:
+            torch.cuda.synchronize()
+        times[name] = (time.perf_counter() - begun) * 1e3
+        binaries[name] = hashlib.sha256(made.asm["cubin"]).hexdigest()
+        if name in check:
+            torch.testing.assert_close(*check[name](), atol=2e-2, rtol=2e-2)
+    times["all"] = sum(times.values())
+    times["process"] = (time.perf_counter() - started) * 1e3
+    device = "sm_90, compiled only" if compile_only else torch.cuda.get_device_name()
+    print("RESULT " + json.dumps({
+        "times": times, "compiled": len(compiled), "binaries": binaries, "device": device, "triton": triton.__version__,
+        "setup": (ready - started) * 1e3,
+    }))
+
+
+def hash_compiler():
+    """Triton hashes its own files once in a process, for a quarter of a second; that is not what is compared."""
+    import triton.compiler.compiler as compiler
+    import triton.runtime.cache as cache
+
+    function = getattr(cache, "triton_key", None) or getattr(compiler, "triton_key", None)
+    if function is not None:
+        function()
+
+
+def compile_one(triton, function, types, constants, warps):
+    """The kernel compiled for sm_90."""
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    signature = dict(zip(function.arg_names, types))
+    try:
+        source = ASTSource(fn=function, signature={**signature, **dict.fromkeys(constants, "constexpr")}, constexprs=constants)
+    except TypeError:
+        source = ASTSource(fn=function, signature=signature, constants=constants)
+    return triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps})
+
+
+def run(folder, ours, compile_only):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("TLC_", "TRITON_"))}
+    environment["TRITON_CACHE_DIR"] = os.path.join(folder, "triton")
+    if ours:
+        environment |= {"TLC_DIR": os.path.join(folder, "store"), "TRITON_CACHE_MANAGER": MANAGER}
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), "--child", *(["--compile-only"] if compile_only else [])],
+                          env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("RESULT "))
+    return json.loads(line[len("RESULT "):])
+
+
+# What is measured, in the order in which one makes the next warm.
+COLUMNS = (
+    ("Triton, cold", False, None),
+    ("Triton, warm", False, "warm"),
+    ("tlcache, cold", True, None),
+    ("tlcache, warm", True, "warm"),
+    ("tlcache, warm, Triton's folder removed", True, "removed"),
+)
+
+
+def measure(top, rounds, compile_only):
+    """By column, the reports of its processes; raises if one compiled what it should not have."""
+    reports = {}
+    for number in range(rounds):
+        for title, ours, state in COLUMNS:
+            folder = os.path.join(top, f"{number}-{'ours' if ours else 'own'}")
+            os.makedirs(folder, exist_ok=True)
+            if state == "removed":
+                shutil.rmtree(os.path.join(folder, "triton"))
+            report = run(folder, ours, compile_only)
+            expected = len(report["binaries"]) if state is None else 0
+            if report["compiled"] != expected:
+                raise SystemExit(f"{title}: {report['compiled']} kernels were compiled, not {expected}")
+            reports.setdefault(title, []).append(report)
+    binaries = {json.dumps(one["binaries"], sort_keys=True) for column in reports.values() for one in column}
+    if len(binaries) != 1:
+        raise SystemExit("the binaries differ between processes")
+    return reports
+
+
+def main():
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--compile-only", action="store_true")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        return child(arguments.compile_only)
+    with tempfile.TemporaryDirectory() as top:
+        reports = measure(top, arguments.rounds, arguments.compile_only)
+    some = next(iter(reports.values()))[0]
+    print(f"{some['device']}, Triton {some['triton']}, {arguments.rounds} rounds; milliseconds, medians\n")
+    print("| kernel | " + " | ".join(reports) + " |")
+    print("|---|" + "---|" * len(reports))
+    for name in some["times"]:
+        cells = [statistics.median(one["times"][name] for one in column) for column in reports.values()]
+        label = {"all": "all four", "process": "whole process"}.get(name, name)
+        print(f"| {label} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |")
+    print("\nBinaries are byte for byte the same in all processes; warm processes compiled nothing.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
