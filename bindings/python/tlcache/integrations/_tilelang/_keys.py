@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,6 +50,8 @@ def target_kind(target: Any) -> str:
 
 def target_text(target: Any) -> str:
     """A target in the library's grammar: kind and, where there is one, arch."""
+    if target_kind(target) in ("auto", "native"):
+        raise UncacheableError(f"target {target} is not resolved: it means another thing elsewhere")
     attributes = target if isinstance(target, Mapping) else getattr(target, "attrs", None) or {}
     arch = None
     for name in ("arch", "mcpu"):
@@ -73,6 +77,11 @@ def refuse_postprocessing(target: Any, engine: str, host: Any) -> None:
         name = f"tilelang_callback_{kind}_postproc"
         if tvm_ffi.get_global_func(name, allow_missing=True) is not None:
             raise UncacheableError(f"{name} is registered, and what it does is in no key")
+
+
+def _host() -> str:
+    """What the host's code in an entry runs on."""
+    return f"{sys.platform} {platform.machine()} {' '.join(platform.libc_ver())}".strip()
 
 
 def _environment() -> dict[str, str]:
@@ -140,6 +149,7 @@ def kernel(arguments: Mapping[str, Any], own: str | None, base: Mapping[str, Any
         "target_text": str(target),
         "target_host": str(host) if host else None,
         "tilelang": plain(base, "base"),
+        "host": _host(),
         "environment": _environment(),
         **{f"tilelang_{name}": plain(value, name) for name, value in known.items()},
         **identity(target_kind(target)),
@@ -250,6 +260,7 @@ def tuning(tuner: Any, own: str | None, extra: Any, compile_flags: Any, run: Any
         "target_text": str(context.target),
         "target_host": str(context.target_host) if context.target_host else None,
         "device": _device(kind),
+        "host": _host(),
         "environment": _environment(),
         **identity(kind),
     }
@@ -288,8 +299,6 @@ def _defaults(tuner: Any) -> dict[str, Any]:
 def _device(kind: str) -> str | None:
     """The device's model: what is best on one is not on another of the same arch."""
     if kind in ("c", "llvm"):
-        import platform
-
         return platform.processor() or platform.machine()
     try:
         import torch
