@@ -15,8 +15,7 @@ from typing import Any
 
 from ..._api import Artifact, UncacheableError
 from . import _keys, _store
-from ._kernels import _guarded
-from ._seams import Seams, log
+from ._seams import Seams, guarded, log
 
 #: Arguments of AutoTuner.run that say how the work is spread, not what comes out.
 _SCHEDULING = {
@@ -68,11 +67,11 @@ def _generate_cache_key(original: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 return _keys.tuning(self, own, extra_parameters, flags, run)
             except UncacheableError as refused:
-                log.info("not in tlcache, and not kept: %s", refused)
+                log.info("not in tlcache: %s", refused)
                 return None
 
-        # Without a key there is no caching, in memory neither.
-        return _guarded("key a tuning result", name)
+        # TileLang's own cache keeps what we cannot name; without any key there is no caching.
+        return guarded("key a tuning result", name) or own
 
     return wrapper
 
@@ -83,7 +82,7 @@ def _load_from_disk(original: Callable[..., Any]) -> Callable[..., Any]:
         known = _keys.names.get(name)
         if known is None:
             return original(cls, path, *args, **kwargs)
-        artifact = _guarded("look a tuning result up", lambda: _store.get(known[0]))
+        artifact = guarded("look a tuning result up", lambda: _store.get(known[0]))
         if artifact is not None:
             try:
                 result = original(cls, artifact.folder(), *args, **kwargs)
@@ -96,9 +95,9 @@ def _load_from_disk(original: Callable[..., Any]) -> Callable[..., Any]:
             log.warning("a tuning result cannot be loaded, and is made again: %s", why)
             store = _store.cache()
             if store is not None:
-                _guarded("take an entry out", lambda: store.invalidate(artifact))
+                guarded("take an entry out", lambda: store.invalidate(artifact))
         # TileLang's own folder, where it could not be published once. Damage there is a miss too.
-        return _guarded(
+        return guarded(
             "load a tuning result from TileLang's folder",
             lambda: original(cls, path, *args, **kwargs),
         )
@@ -123,10 +122,8 @@ def _save_to_disk(original: Callable[..., None]) -> Callable[..., None]:
                 bundle = _store.bundle_of(folder, known[1]) if folder.is_dir() else None
                 return bundle is not None and _store.put(known[0], bundle) is not None
 
-        if not _guarded("publish a tuning result", publish):
-            _guarded(
-                "save into TileLang's folder", lambda: original(self, path, *args, **kwargs)
-            )
+        if not guarded("publish a tuning result", publish):
+            guarded("save into TileLang's folder", lambda: original(self, path, *args, **kwargs))
 
     return wrapper
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Device binaries, which TileLang keeps apart from the kernels that hold them: bytes in, bytes out."""
+"""Device binaries, which TileLang keeps apart from kernels as well: bytes in, bytes out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..._api import MemberType, UncacheableError
+from ..._api import Bundle, MemberType, UncacheableError
 from . import _keys, _store
-from ._kernels import _guarded
-from ._seams import Seams, log, own_methods
+from ._seams import Seams, guarded, log, own_methods
 
 _NEEDED = ("load", "make_key", "save")
 
@@ -33,7 +32,7 @@ def _make_key(original: Callable[..., str]) -> Callable[..., str]:
                 log.info("not in tlcache: %s", refused)
                 return None
 
-        return _guarded("key a device binary", name) or own
+        return guarded("key a device binary", name) or own
 
     return wrapper
 
@@ -44,7 +43,7 @@ def _load(original: Callable[..., Any]) -> Callable[..., Any]:
 
         known = _keys.names.get(key)
         if known is not None and env.is_cache_enabled():
-            artifact = _guarded("look a device binary up", lambda: _store.get(known[0]))
+            artifact = guarded("look a device binary up", lambda: _store.get(known[0]))
             if artifact is not None and f"kernel.{compile_format}" in artifact:
                 return bytes(artifact[f"kernel.{compile_format}"])
         return original(cls, key, compile_format, *args, **kwargs)
@@ -61,12 +60,10 @@ def _save(original: Callable[..., None]) -> Callable[..., None]:
         known = _keys.names.get(key)
         if known is not None and data and env.is_cache_enabled():
             name = f"kernel.{compile_format}"
-            bundle = _store.Bundle(label=known[1]).add(
-                name, bytes(data), MemberType.DEVICE_BINARY
-            )
-            if _guarded("store a device binary", lambda: _store.put(known[0], bundle)) is not None:
+            bundle = Bundle(label=known[1]).add(name, bytes(data), MemberType.DEVICE_BINARY)
+            if guarded("store a device binary", lambda: _store.put(known[0], bundle)) is not None:
                 return
-            _guarded(
+            guarded(
                 "save into TileLang's folder",
                 lambda: original(cls, key, compile_format, data, *args, **kwargs),
             )

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Kernels of every execution backend: bundles of whatever files TileLang writes for them.
 
-    _generate_key           gives our key's name, so that TileLang finds and names entries by it
-    cached                  holds the compile lock from the miss to the end
-    _load_kernel_from_disk  on a hit, has TileLang load from the artifact's folder
-    _save_kernel_to_disk    has TileLang save into a folder of its own, and publishes what is there
+_generate_key           gives our key's name, so that TileLang finds and names entries by it
+cached                  holds the compile lock from the miss to the end
+_load_kernel_from_disk  on a hit, has TileLang load from the artifact's folder
+_save_kernel_to_disk    has TileLang save into a folder of its own, and publishes what is there
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..._api import Artifact, CompileLock, ConflictError, Hit, Key, TLCacheError, UncacheableError
-from . import _keys, _store
-from ._seams import Seams, log, own_methods, say_once
+from ..._api import Artifact, CompileLock, Hit, Key, TLCacheError, UncacheableError
+from . import _keys, _late, _store
+from ._seams import Seams, guarded, log, own_methods, say_once
 
 _NEEDED = (
     "cached",
@@ -75,15 +74,6 @@ def _inside(what: str) -> Iterator[bool]:
     finally:
         if outer:
             setattr(_thread, what, False)
-
-
-def _guarded(what: str, function: Callable[[], Any]) -> Any:
-    """What the function gives; None where the store failed: TileLang goes on without it."""
-    try:
-        return function()
-    except Exception as error:
-        say_once(what, f"cannot {what} ({type(error).__name__}: {error}); TileLang goes on without")
-        return None
 
 
 # ---------------------------------------------------------------- keys
@@ -196,7 +186,7 @@ def _load(original: Callable[..., Any]) -> Callable[..., Any]:
 
             # Twice: an artifact that cannot be used is taken out, and then there is a lock to take.
             for _attempt in range(2):
-                found = _guarded("look a kernel up", lambda: _look_up(known[0]))
+                found = guarded("look a kernel up", lambda: _look_up(known[0]))
                 if found is None:
                     break
                 kernel = _load_from(self, key, found, load)
@@ -221,7 +211,7 @@ def _look_up(key: Key) -> Artifact | None:
 
 def _load_from(self: Any, key: str, artifact: Artifact, load: Callable[[], Any]) -> Any:
     """TileLang's own loader on the artifact's files; None if it cannot use them."""
-    late = _writes_late(self)
+    late = _late.is_late(self)
     try:
         folder = _store.scratch() if late else artifact.folder()
         if late:
@@ -229,7 +219,8 @@ def _load_from(self: Any, key: str, artifact: Artifact, load: Callable[[], Any])
         _folders[key] = (folder, artifact)
         kernel = load()
         if kernel is not None:
-            _remember(kernel, key, late)
+            if late:
+                _late.watch(kernel, key, folder)
             return kernel
         why = "TileLang did not take it"
     except Exception as error:
@@ -238,7 +229,7 @@ def _load_from(self: Any, key: str, artifact: Artifact, load: Callable[[], Any])
     log.warning("an entry cannot be loaded, and is made again: %s", why)
     store = _store.cache()
     if store is not None:
-        _guarded("take an entry out", lambda: store.invalidate(artifact))
+        guarded("take an entry out", lambda: store.invalidate(artifact))
     return None
 
 
@@ -247,30 +238,8 @@ def _load_own(self: Any, key: str, known: tuple[Key, str | None], load: Callable
     kernel = load()
     if kernel is not None:
         path = Path(self._get_cache_path(key))
-        _guarded("publish a kernel", lambda: _publish(known, path))
+        guarded("publish a kernel", lambda: _publish(known, path))
     return kernel
-
-
-def _writes_late(cache: Any) -> bool:
-    """Whether the engine adds a file after the first launch: it is told where its entry lies."""
-    base = own_methods_base(cache)
-    return getattr(type(cache), "_set_adapter_cache_path", None) is not getattr(
-        base, "_set_adapter_cache_path", None
-    )
-
-
-def own_methods_base(cache: Any) -> type:
-    """KernelCache, as the class that TileLang derives all others from."""
-    for one in type(cache).__mro__:
-        if one.__name__ == "KernelCache":
-            return one
-    return type(cache)
-
-
-def _remember(kernel: Any, key: str, late: bool) -> None:
-    adapter = getattr(kernel, "adapter", None)
-    if late and adapter is not None:
-        adapter._tlcache_key = key
 
 
 def _get_cache_path(original: Callable[..., str]) -> Callable[..., str]:
@@ -298,10 +267,11 @@ def _save(original: Callable[..., None]) -> Callable[..., None]:
             def save() -> None:
                 original(self, key, *args, **kwargs)
 
-            if not _guarded("publish a kernel", lambda: _save_and_publish(self, key, known, save)):
+            if not guarded("publish a kernel", lambda: _save_and_publish(self, key, known, save)):
                 # Not kept: in TileLang's own folder then, if that can be.
-                _guarded("save into TileLang's folder", save)
-            _remember(kernel, key, _writes_late(self))
+                guarded("save into TileLang's folder", save)
+            if _late.is_late(self):
+                _late.watch(kernel, key, None)
 
     return wrapper
 
@@ -361,40 +331,6 @@ def _create_dirs(original: Callable[[], None]) -> Callable[[], None]:
     return wrapper
 
 
-# ---------------------------------------------------------------- what is written after the first launch
-
-
-def _save_late(original: Callable[[Any], None]) -> Callable[[Any], None]:
-    def wrapper(self: Any) -> None:
-        known = _keys.names.get(getattr(self, "_tlcache_key", None))
-        if known is None or getattr(self, "_tlcache_amended", False):
-            original(self)
-            return
-        self._tlcache_amended = True
-        _guarded("add to a kernel", lambda: _amend(self, known[0], original))
-
-    return wrapper
-
-
-def _amend(adapter: Any, key: Key, original: Callable[[Any], None]) -> None:
-    """Adds to the entry what TileLang writes into the folder that it thinks is the entry's."""
-    held = _folders.get(adapter._tlcache_key)
-    with _store.Scratch() as scratch:
-        adapter._cache_path = str(scratch)
-        original(adapter)
-        store = _store.cache()
-        for folder in (scratch, held[0] if held is not None else None):
-            seen = _store.get(key)
-            if folder is None or store is None or seen is None:
-                continue
-            added = _store.bundle_of(folder, without=set(seen))
-            if added is not None:
-                try:
-                    store.amend(key, added, seen=seen)
-                except ConflictError:
-                    log.debug("another process added to the entry first")
-
-
 def install(seams: Seams) -> None:
     """Wraps KernelCache, and the methods that classes derived from it define themselves."""
     from tilelang.cache.kernel_cache import KernelCache
@@ -415,9 +351,7 @@ def install(seams: Seams) -> None:
         seams.wrap(KernelCache, "_get_namespace_root", _get_namespace_root)
     if hasattr(KernelCache, "_create_dirs"):
         seams.wrap(KernelCache, "_create_dirs", _create_dirs)
-    adapter = getattr(sys.modules.get("tilelang.jit.adapter.cutedsl.adapter"), "CuTeDSLKernelAdapter", None)
-    if adapter is not None and hasattr(adapter, "_save_cubin_to_cache_if_needed"):
-        seams.wrap(adapter, "_save_cubin_to_cache_if_needed", _save_late)
+    _late.install(seams)
     seams.parts.append("kernels")
 
 

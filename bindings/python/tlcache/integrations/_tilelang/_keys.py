@@ -7,6 +7,7 @@ Each has what TileLang puts into its own key, as fields that can be compared, an
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import platform
@@ -15,7 +16,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ..._api import Key, Request, UncacheableError
+from ..._api import Request, UncacheableError
 from ._identity import header_folders, identity
 from ._store import Names
 from ._values import plain, source_of
@@ -24,8 +25,15 @@ from ._values import plain, source_of
 names = Names()
 
 # Variables that compilers read by themselves.
-_ENVIRONMENT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "CPATH", "C_INCLUDE_PATH")
-_ENVIRONMENT += ("CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "HIPCC_COMPILE_FLAGS_APPEND")
+_ENVIRONMENT = (
+    "NVCC_PREPEND_FLAGS",
+    "NVCC_APPEND_FLAGS",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "LIBRARY_PATH",
+    "HIPCC_COMPILE_FLAGS_APPEND",
+)
 
 
 def version() -> str:
@@ -92,13 +100,14 @@ class Printed:
     """A PrimFunc whose text is made once; in all else the PrimFunc itself."""
 
     def __init__(self, function: Any) -> None:
-        self._function, self._texts = function, {}
+        self._function = function
+        self._texts: dict[Any, str] = {}
 
     def script(self, *arguments: Any, **options: Any) -> str:
         """As PrimFunc.script."""
         known = (arguments, tuple(sorted(options.items())))
         try:
-            return str(self._texts[known])
+            return self._texts[known]
         except (KeyError, TypeError):
             text = self._function.script(*arguments, **options)
             self._texts[known] = text
@@ -286,8 +295,6 @@ def _normalised(compile_args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _defaults(tuner: Any) -> dict[str, Any]:
-    import inspect
-
     parameters = inspect.signature(tuner.fn).parameters.values()
     return {
         one.name: plain(one.default, f"default of {one.name}")

@@ -24,6 +24,15 @@ def say_once(what: str, message: str) -> None:
     warnings.warn(f"tlcache: {message}", RuntimeWarning, stacklevel=3)
 
 
+def guarded(what: str, function: Callable[[], Any]) -> Any:
+    """What the function gives; None where the store failed: TileLang goes on without it."""
+    try:
+        return function()
+    except Exception as error:
+        say_once(what, f"cannot {what} ({type(error).__name__}: {error}); TileLang goes on without")
+        return None
+
+
 class Seams:
     """What was wrapped, and what was not there to wrap."""
 
@@ -50,8 +59,7 @@ class Seams:
         raw = inspect.getattr_static(owner, name)
         kind = type(raw) if isinstance(raw, classmethod | staticmethod) else None
         function = raw.__func__ if kind is not None else raw
-        made = functools.wraps(function)(make(function))
-        made.__tlcache__ = True
+        made: Any = functools.wraps(function)(make(function))
         setattr(owner, name, made if kind is None else kind(made))
         self._wrapped.append((owner, name, own))
 
@@ -81,4 +89,4 @@ def own_methods(base: type, name: str) -> list[type]:
     return found
 
 
-__all__ = ["Seams", "log", "own_methods", "say_once"]
+__all__ = ["Seams", "guarded", "log", "own_methods", "say_once"]

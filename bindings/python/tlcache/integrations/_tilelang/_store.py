@@ -66,7 +66,9 @@ def _type_of(name: str, data: bytes) -> MemberType:
     return MemberType.SOURCE if name.endswith(_SOURCES) else MemberType.OPAQUE
 
 
-def bundle_of(folder: Path, label: str | None = None, *, without: Collection[str] = ()) -> Bundle | None:
+def bundle_of(
+    folder: Path, label: str | None = None, *, without: Collection[str] = ()
+) -> Bundle | None:
     """All files of a folder, whatever they are called; None if there are none to store.
 
     Hidden ones are somebody's unfinished writes. A folder in the folder has no place in a bundle,

@@ -53,7 +53,7 @@ def _described(value: Any, where: str) -> Any:
         text = repr(value)
     except Exception as error:
         raise UncacheableError(f"{where} cannot be printed: {error}") from error
-    if _ADDRESS.search(text) or type(value).__repr__ is object.__repr__:
+    if _ADDRESS.search(text) or getattr(type(value), "__repr__", None) is object.__repr__:
         raise UncacheableError(f"{where} is {text}, which says nothing that lasts")
     return [f"{type(value).__module__}.{type(value).__qualname__}", text]
 
@@ -79,7 +79,7 @@ def _collect(function: Any, where: str, found: dict[str, Any], seen: set[int]) -
         raise UncacheableError(f"the source of {where} cannot be read: {error}") from error
     found[_name(function)] = text
     closed = inspect.getclosurevars(function) if isinstance(function, types.FunctionType) else None
-    for scope in ((closed.globals, closed.nonlocals) if closed else ()):
+    for scope in (closed.globals, closed.nonlocals) if closed else ():
         for name, value in scope.items():
             _note(f"{_name(function)}:{name}", value, where, found, seen)
 
