@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,63 +38,68 @@ def _read(path: str) -> Digest:
 
 def _digests(paths: Iterable[str]) -> dict[str, Digest]:
     """Digests of files by content, by path."""
-    return _remembered([(path, os.stat(path)) for path in paths])
-
-
-def _remembered(files: list[tuple[str, os.stat_result]]) -> dict[str, Digest]:
-    """Digests of files by content. They are read again when one of them has changed in any way.
-
-    The store remembers one record for all of them. A file that is younger than two seconds may be
-    written once more without its time changing, so what it says is not kept.
-    """
-    paths = [path for path, _ in files]
-    store = cache()
-    young = time.time_ns() - 2_000_000_000
-    if store is None or not files or any(stat.st_mtime_ns > young for _, stat in files):
-        return {path: _read(path) for path in paths}
-    state = hashlib.blake2b(digest_size=32)
-    for path, stat in files:
-        facts = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-        state.update(f"{path}\0{facts}\n".encode("utf-8", "surrogateescape"))
-    key = Request(
-        "tilelang/files",
-        toolchain=NO_TOOLCHAIN,
-        fields={"files": Digest(state.digest())},
-    ).key()
-    known = store.get(key)
-    if known is not None and known["digests"].nbytes == Digest.SIZE * len(paths):
-        raw = bytes(known["digests"])
-    else:
-        raw = b"".join(_read(path) for path in paths)
-        store.put(key, {"digests": raw}, label=f"{len(paths)} files")
+    files = [(path, os.stat(path)) for path in paths]
+    raw = _remembered(files, lambda: b"".join(_read(path) for path, _ in files))
     size = Digest.SIZE
-    return {path: Digest(raw[size * i : size * i + size]) for i, path in enumerate(paths)}
+    return {path: Digest(raw[size * i : size * i + size]) for i, (path, _) in enumerate(files)}
+
+
+def _remembered(files: list[tuple[str, os.stat_result]], read: Callable[[], bytes]) -> bytes:
+    """What `read` makes of files' contents. It is asked again when one of them changed in any way.
+
+    A file that is younger than two seconds may be written once more without its time changing, so
+    what it says is not kept.
+    """
+    store = cache()
+    newest = max((stat.st_mtime_ns for _, stat in files), default=0)
+    if store is None or newest > time.time_ns() - 2_000_000_000:
+        return read()
+    state = "\n".join(
+        f"{path}\0{stat.st_dev} {stat.st_ino} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns}"
+        for path, stat in files
+    ).encode("utf-8", "surrogateescape")
+    digest = Digest(hashlib.blake2b(state, digest_size=32).digest())
+    key = Request("tilelang/files", toolchain=NO_TOOLCHAIN, fields={"files": digest}).key()
+    known = store.get(key)
+    if known is not None:
+        return bytes(known["digests"])
+    raw = read()
+    store.put(key, {"digests": raw}, label=f"{len(files)} files")
+    return raw
 
 
 def _walk(
-    folder: str, suffixes: tuple[str, ...], without: tuple[str, ...] = ("__pycache__",)
-) -> Iterator[tuple[str, os.stat_result]]:
+    folder: str, suffixes: tuple[str, ...], without: tuple[str, ...] = ()
+) -> list[tuple[str, os.stat_result]]:
     """The files with one of the suffixes in a folder and in those below it, in a fixed order."""
-    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
-        if entry.name in without:
-            continue
-        if entry.is_dir():
-            yield from _walk(entry.path, suffixes)
-        elif entry.name.endswith(suffixes):
-            yield entry.path, entry.stat()
+    found, todo = [], [folder]
+    while todo:
+        place = todo.pop()
+        with os.scandir(place) as entries:
+            for entry in entries:
+                if entry.name.endswith(suffixes) and entry.is_file():
+                    found.append((entry.path, entry.stat()))
+                elif entry.name != "__pycache__" and entry.is_dir():
+                    if place != folder or entry.name not in without:
+                        todo.append(entry.path)
+    found.sort()
+    return found
 
 
-def _tree(
-    folder: str, suffixes: tuple[str, ...], without: tuple[str, ...] = ("__pycache__",)
-) -> Digest | None:
+def _tree(folder: str, suffixes: tuple[str, ...], without: tuple[str, ...] = ()) -> Digest | None:
     """One digest of all files with one of the suffixes, and their places, in a folder."""
     if not os.path.isdir(folder):
         return None
-    digest = hashlib.blake2b(digest_size=32)
-    for path, content in _remembered(list(_walk(folder, suffixes, without))).items():
-        digest.update(os.path.relpath(path, folder).encode("utf-8", "surrogateescape") + b"\0")
-        digest.update(content)
-    return Digest(digest.digest())
+    files = _walk(folder, suffixes, without)
+
+    def read() -> bytes:
+        digest = hashlib.blake2b(digest_size=32)
+        for path, _ in files:
+            place = os.path.relpath(path, folder).encode("utf-8", "surrogateescape")
+            digest.update(place + b"\0" + _read(path))
+        return digest.digest()
+
+    return Digest(_remembered(files, read))
 
 
 def _packages() -> dict[str, str | None]:
@@ -214,7 +219,7 @@ def _fixed() -> dict[str, Any]:
 
     root = os.path.dirname(os.path.abspath(tilelang.__file__))
     # Its passes and code generators are written in Python too.
-    python = {"tilelang": _tree(root, (".py",), ("__pycache__", "3rdparty", "lib", "src"))}
+    python = {"tilelang": _tree(root, (".py",), ("3rdparty", "lib", "src"))}
     spec = importlib.util.find_spec("tvm")
     if spec is not None and spec.origin:
         python["tvm"] = _tree(os.path.dirname(spec.origin), (".py",))

@@ -39,17 +39,28 @@ def cache() -> Cache | None:
 
 
 def scratch() -> Path:
-    """A new folder of this process's own, gone when it ends."""
+    """A new folder of this process's own to load from, gone when it ends."""
     folder = tempfile.mkdtemp(prefix="tlcache-tilelang-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
+def _memory_folder() -> str | None:
+    """A folder in memory, with room: TileLang syncs each file that it writes, several times."""
+    folder = "/dev/shm"
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return None
+    enough = room.f_bavail * room.f_frsize >= 256 << 20
+    return folder if enough and os.access(folder, os.W_OK | os.X_OK) else None
+
+
 class Scratch:
-    """A new folder of this process's own, gone when the block ends."""
+    """A new folder of this process's own to write into, gone when the block ends."""
 
     def __enter__(self) -> Path:
-        self._folder = tempfile.mkdtemp(prefix="tlcache-tilelang-")
+        self._folder = tempfile.mkdtemp(prefix="tlcache-tilelang-", dir=_memory_folder())
         return Path(self._folder)
 
     def __exit__(self, *_exception: object) -> None:
