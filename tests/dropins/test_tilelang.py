@@ -6,67 +6,21 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import sys
 from importlib import metadata
 from pathlib import Path
 
 import pytest
-from conftest import HERE, finish
+from dropin_tools import HERE
 
-pytest.importorskip("tilelang", reason="tilelang is not installed; tools/dev dropins installs it")
+pytest.importorskip("tilelang", reason="tilelang is not installed; tools/dev dropins tilelang installs it")
 pytest.importorskip("tlcache")
 
-COMPILE = HERE / "tilelang_compile.py"
-KERNELS = f"tilelang/{metadata.version('tilelang')}/kernels"
-
-
-class TileLang:
-    """Processes of TileLang, with the compiler that they run counted."""
-
-    def __init__(self, place) -> None:
-        self.place = place
-        self.own = place.top / "own"
-        self.count = place.top / "count"
-        self.count.touch()
-        compiler = place.top / "counted-c++"
-        compiler.write_text(f'#!/bin/sh\nprintf x >>"{self.count}"\nexec {shutil.which("g++")} "$@"\n')
-        compiler.chmod(0o755)
-        self.environment = {"TILELANG_CACHE_DIR": str(self.own), "CXX": str(compiler)}
-
-    def start(self, *arguments: object, **environment: str | None):
-        return self.place.start(COMPILE, *arguments, **{**self.environment, **environment})
-
-    def run(self, *arguments: object, **environment: str | None) -> dict:
-        return report(self.start(*arguments, **environment))
-
-    def compiles(self) -> int:
-        return self.count.stat().st_size
-
-    def hits(self) -> int:
-        return self.counters()["hits"]
-
-    def counters(self) -> dict:
-        found = [one for one in self.place.tool("stats")["namespaces"] if one["namespace"] == KERNELS]
-        return found[0] if found else {"hits": 0, "misses": 0}
-
-    def entries(self) -> dict[str, dict]:
-        return {one["digest"]: one for one in self.place.tool("ls")["entries"] if one["namespace"] == KERNELS}
-
-
-def report(process) -> dict:
-    import json
-
-    lines = finish(process).strip().splitlines()
-    return json.loads(lines[-1])
+from tilelang_place import TileLang, report, right  # noqa: E402
 
 
 @pytest.fixture
 def tilelang(place) -> TileLang:
     return TileLang(place)
-
-
-def right(*reports: dict) -> bool:
-    return all(kernel["right"] for one in reports for kernel in one["kernels"])
 
 
 def test_a_second_process_hits_with_tilelangs_folder_gone(tilelang) -> None:
@@ -183,7 +137,7 @@ def test_the_import_needs_neither_tilelang_nor_the_library(tilelang) -> None:
     assert said.strip() == "[]"
 
 
-def test_user_names_only_by_an_interpreter_that_can_write(tilelang) -> None:
+def test_a_loaded_kernel_lies_in_the_stores_own_folder(tilelang) -> None:
     """Folders handed to TileLang are the store's own, read-only."""
     said = tilelang.place.code(
         f"""
@@ -211,7 +165,3 @@ def test_user_names_only_by_an_interpreter_that_can_write(tilelang) -> None:
     folder = Path(again.strip().splitlines()[-1])
     assert folder.is_relative_to(tilelang.place.store)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o500
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

@@ -7,17 +7,16 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from conftest import HERE
+from dropin_tools import HERE
 
-pytest.importorskip("tilelang", reason="tilelang is not installed; tools/dev dropins installs it")
+pytest.importorskip("tilelang", reason="tilelang is not installed; tools/dev dropins tilelang installs it")
 pytest.importorskip("tlcache")
 
-from test_tilelang import TileLang, report, right  # noqa: E402
+from tilelang_place import KERNELS, TileLang, right  # noqa: E402
 
 
 @pytest.fixture
@@ -76,7 +75,7 @@ def test_an_entry_that_tilelang_refuses_is_made_again(tilelang) -> None:
             files["params.json"] = b"not JSON"
             cache.replace(key, files, seen=old)
         """,
-        __import__("test_tilelang").KERNELS,
+        KERNELS,
     )
     assert right(tilelang.run("--kernels", 1))
     assert tilelang.compiles() == 2
@@ -203,7 +202,3 @@ def test_a_compile_error_is_the_users_and_the_next_thread_goes_on(tilelang) -> N
         **tilelang.environment,
     )
     assert said.strip().splitlines()[-1] == str(["RuntimeError"] * 8)
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

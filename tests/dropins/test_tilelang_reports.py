@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import ast
 import json
-import sys
 
 import pytest
-from conftest import HERE
+from dropin_tools import HERE
 
-pytest.importorskip("tilelang", reason="tilelang is not installed; tools/dev dropins installs it")
+pytest.importorskip("tilelang", reason="tilelang is not installed; tools/dev dropins tilelang installs it")
 pytest.importorskip("tlcache")
 
-from test_tilelang import TileLang  # noqa: E402
+from tilelang_place import TileLang  # noqa: E402
 
 REPORTS = HERE / "tilelang_reports.py"
 # Those that a test below runs more than once.
@@ -78,7 +77,3 @@ def test_288_tuning_results(tilelang) -> None:
     assert saved["seconds"] < 288 * 0.1
     assert loaded["seconds"] < 288 * 0.1
     print(f"save {saved['seconds'] / 288 * 1e3:.1f} ms, load {loaded['seconds'] / 288 * 1e3:.1f} ms each")
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
