@@ -80,8 +80,8 @@ def _walk(
                 if entry.name.endswith(suffixes) and entry.is_file():
                     found.append((entry.path, entry.stat()))
                 elif entry.name != "__pycache__" and entry.is_dir():
-                    if place != folder or entry.name not in without:
-                        todo.append(entry.path)
+                    skipped = place == folder and entry.name in without
+                    todo += [] if skipped else [entry.path]
     found.sort()
     return found
 

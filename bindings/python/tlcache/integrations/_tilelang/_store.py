@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Collection
 from pathlib import Path
 
@@ -45,10 +47,19 @@ def scratch() -> Path:
     return Path(folder)
 
 
-def _memory_folder() -> str | None:
-    """A folder in memory, with room: TileLang syncs each file that it writes, several times."""
+def _place_to_write() -> str | None:
+    """Where TileLang writes fastest: in memory, if there is room; None: where folders usually are.
+
+    It syncs each file that it writes, several times. Up to 0.1.13 it writes into a folder of its
+    own first and renames from there, which works within one file system only.
+    """
+    from tilelang import env
+
     folder = "/dev/shm"
     try:
+        if isinstance(own := getattr(env, "TILELANG_TMP_DIR", None), str):
+            os.makedirs(own, exist_ok=True)
+            return own
         room = os.statvfs(folder)
     except OSError:
         return None
@@ -56,11 +67,31 @@ def _memory_folder() -> str | None:
     return folder if enough and os.access(folder, os.W_OK | os.X_OK) else None
 
 
+_SAVES = "tlcache-tilelang-save-"
+
+
+@functools.cache
+def _sweep(place: str) -> None:
+    """Removes what processes left that were killed in a save: once a process, older than an hour."""
+    try:
+        with os.scandir(place) as entries:
+            for entry in entries:
+                if not entry.name.startswith(_SAVES) or not entry.is_dir(follow_symlinks=False):
+                    continue
+                stat = entry.stat(follow_symlinks=False)
+                if stat.st_uid == os.getuid() and stat.st_mtime < time.time() - 3600:
+                    shutil.rmtree(entry.path, ignore_errors=True)
+    except OSError:
+        return
+
+
 class Scratch:
     """A new folder of this process's own to write into, gone when the block ends."""
 
     def __enter__(self) -> Path:
-        self._folder = tempfile.mkdtemp(prefix="tlcache-tilelang-", dir=_memory_folder())
+        place = _place_to_write() or tempfile.gettempdir()
+        _sweep(place)
+        self._folder = tempfile.mkdtemp(prefix=_SAVES, dir=place)
         return Path(self._folder)
 
     def __exit__(self, *_exception: object) -> None:
