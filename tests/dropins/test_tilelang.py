@@ -165,3 +165,20 @@ def test_a_loaded_kernel_lies_in_the_stores_own_folder(tilelang) -> None:
     folder = Path(again.strip().splitlines()[-1])
     assert folder.is_relative_to(tilelang.place.store)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o500
+
+
+def test_the_variable_turns_it_on(tilelang) -> None:
+    """As the wheel tlcache-autoload does at the start of Python."""
+    said = tilelang.place.code(
+        """
+        import tlcache_autoload
+        tlcache_autoload.install()
+        import tilelang
+        from tlcache.integrations import status
+        print([(one.active, one.reason) for one in status() if one.name == "tilelang"])
+        """,
+        TLC_INTEGRATIONS="tilelang",
+        PYTHONPATH=str(HERE.parent.parent / "bindings" / "python-autoload"),
+        **tilelang.environment,
+    )
+    assert "(True, 'keeps kernels, device binaries, tuning results')" in said

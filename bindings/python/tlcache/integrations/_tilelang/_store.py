@@ -72,7 +72,7 @@ _SAVES = "tlcache-tilelang-save-"
 
 @functools.cache
 def _sweep(place: str) -> None:
-    """Removes what processes left that were killed in a save: once a process, older than an hour."""
+    """Removes what killed saves left, when it is older than an hour; once a process."""
     try:
         with os.scandir(place) as entries:
             for entry in entries:
