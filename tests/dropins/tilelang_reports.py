@@ -200,6 +200,23 @@ def t14_helpers_of_the_tuned_function_count() -> None:
     before = tilelang_tune.key_of(tilelang_tune.tuner_of(64, None))
     tilelang_tune.HELPER = 4
     assert tilelang_tune.key_of(tilelang_tune.tuner_of(64, None)) != before
+    # In a function that is defined in the tuned one, too, which is what TileLang's users write.
+    global _factor
+    tuner = tilelang_tune.tuner_of(64, None)
+    tuner.fn = _tuned_with_kernel_inside
+    before = tilelang_tune.key_of(tuner)
+    _factor = 3.0
+    assert None is not before != tilelang_tune.key_of(tuner)
+
+
+_factor = 2.0
+
+
+def _tuned_with_kernel_inside(size, block=None):
+    def kernel(value):
+        return value * _factor
+
+    return kernel
 
 
 def t14_how_long_was_measured_counts() -> None:

@@ -65,7 +65,7 @@ def _generate_cache_key(original: Callable[..., Any]) -> Callable[..., Any]:
             flags = getattr(self, "_tlcache_compile_flags", None)
             run = getattr(self, "_tlcache_run", None)
             try:
-                return _keys.tuning(self, own, extra_parameters, flags, run)
+                return _keys.tuning(self, own, parameters, extra_parameters, flags, run)
             except UncacheableError as refused:
                 log.info("not in tlcache: %s", refused)
                 return None

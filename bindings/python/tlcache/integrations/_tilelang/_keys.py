@@ -234,12 +234,15 @@ def _without_folder(option: Any) -> Any:
     return option
 
 
-def tuning(tuner: Any, own: str | None, extra: Any, compile_flags: Any, run: Any) -> str:
+def tuning(
+    tuner: Any, own: str | None, parameters: Any, extra: Any, compile_flags: Any, run: Any
+) -> str:
     """The name of a tuning result's key, for an AutoTuner.
 
     Args:
         tuner: the AutoTuner.
         own: TileLang's key; None where it could not make one.
+        parameters: of the tuned function's signature.
         extra: what TileLang read from the closure.
         compile_flags: which it does not know.
         run: arguments of AutoTuner.run that decide what is best.
@@ -259,7 +262,7 @@ def tuning(tuner: Any, own: str | None, extra: Any, compile_flags: Any, run: Any
     fields = {
         "function": source_of(tuner.fn, "the tuned function"),
         "parameters": plain(getattr(tuner, "_kernel_parameters", None), "parameters"),
-        "defaults": _defaults(tuner),
+        "defaults": _defaults(parameters),
         "closure": plain(extra, "closure"),
         "configs": plain(tuner.configs, "configs"),
         "compile": plain(_normalised(compile_args), "compile arguments"),
@@ -273,8 +276,9 @@ def tuning(tuner: Any, own: str | None, extra: Any, compile_flags: Any, run: Any
         "environment": _environment(),
         **identity(kind),
     }
-    if own is None:
-        fields["without_key"] = True
+    if own is not None and own != _rebuilt_tuning(tuner, parameters, extra):
+        # As for a kernel; and whatever makes a text of TileLang's function of another kind.
+        fields["tilelang_key"] = own
     request = Request(
         namespace("autotune"),
         target=target_text(context.target),
@@ -294,13 +298,35 @@ def _normalised(compile_args: dict[str, Any]) -> dict[str, Any]:
     return {**compile_args, "pass_configs": normalize_pass_configs(compile_args["pass_configs"])}
 
 
-def _defaults(tuner: Any) -> dict[str, Any]:
-    parameters = inspect.signature(tuner.fn).parameters.values()
+def _defaults(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        one.name: plain(one.default, f"default of {one.name}")
-        for one in parameters
+        name: plain(one.default, f"default of {name}")
+        for name, one in parameters.items()
         if one.default is not inspect.Parameter.empty
     }
+
+
+def _rebuilt_tuning(tuner: Any, parameters: Mapping[str, Any], extra: Any) -> str | None:
+    """TileLang's key as of 0.1.13 to 0.1.15, from what is among our fields too."""
+    try:
+        from tilelang.autotuner.tuner import _normalize_value
+
+        empty = inspect.Parameter.empty
+        given = [one.default for one in parameters.values() if one.default is not empty]
+        if tuner._kernel_parameters is not None:
+            given += _normalize_value(tuner._kernel_parameters)
+        data = {
+            "version": version(),
+            "op_parameters": given,
+            "extra_parameters": extra,
+            "func_source": inspect.getsource(tuner.fn),
+            "configs": tuner.configs,
+            "compile_args": hash(tuner.compile_args),
+            "profile_args": hash(tuner.profile_args),
+        }
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+    except (ImportError, AttributeError, TypeError, ValueError, OSError):
+        return None
 
 
 def _device(kind: str) -> str | None:

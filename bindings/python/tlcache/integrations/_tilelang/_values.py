@@ -62,6 +62,8 @@ def source_of(function: Callable[..., Any], where: str) -> dict[str, Any]:
     """What a function computes: its text, and that of what it uses from outside itself."""
     found: dict[str, Any] = {}
     _collect(function, where, found, set())
+    if not found:
+        raise UncacheableError(f"{where} is no function whose source can be read")
     return found
 
 
@@ -78,10 +80,31 @@ def _collect(function: Any, where: str, found: dict[str, Any], seen: set[int]) -
     except (OSError, TypeError) as error:
         raise UncacheableError(f"the source of {where} cannot be read: {error}") from error
     found[_name(function)] = text
-    closed = inspect.getclosurevars(function) if isinstance(function, types.FunctionType) else None
-    for scope in (closed.globals, closed.nonlocals) if closed else ():
-        for name, value in scope.items():
-            _note(f"{_name(function)}:{name}", value, where, found, seen)
+    for name, value in _outside(function).items():
+        _note(f"{_name(function)}:{name}", value, where, found, seen)
+
+
+def _outside(function: Any) -> dict[str, Any]:
+    """What a function, and those that are defined in it, take from outside, by name.
+
+    A name of an attribute that happens to be a global's too is among them, which does no harm.
+    """
+    names: set[str] = set()
+    todo = [function.__code__]
+    while todo:
+        code = todo.pop()
+        names.update(code.co_names)
+        todo += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    scope = getattr(function, "__globals__", {})
+    used = {name: scope[name] for name in sorted(names) if name in scope}
+    for name, cell in zip(
+        function.__code__.co_freevars, getattr(function, "__closure__", None) or (), strict=False
+    ):
+        try:
+            used[name] = cell.cell_contents
+        except ValueError:  # not yet assigned
+            continue
+    return used
 
 
 def _note(name: str, value: Any, where: str, found: dict[str, Any], seen: set[int]) -> None:
