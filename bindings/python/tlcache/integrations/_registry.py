@@ -55,8 +55,9 @@ INTEGRATIONS: dict[str, Integration] = {
             name="tilelang",
             package="tilelang",
             framework="tilelang",
-            module="tlcache.integrations.tilelang",
-            activation="import tlcache.integrations.tilelang, then its activate()",
+            # The module that users import turns it on by that.
+            module="tlcache.integrations._tilelang",
+            activation="import tlcache.integrations.tilelang",
         ),
         Integration(
             name="triton",

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""TileLang's own cache and tlcache side by side: many kernels, each looked up first in a fresh process.
+
+    python bench/dropins_tilelang.py [--kernels 200] [--repeat 3]
+
+Kernels are for the host, so no device is needed. They are elaborated before the clock starts; what
+is timed is `tilelang.compile`, which prints the function, makes the key, looks up and loads. Arms
+take turns. Exit code 1 where tlcache, imports included, is slower than TileLang's own cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+def child(count: int, use: bool) -> None:
+    """One process: what the imports and the kernels took."""
+    started = time.perf_counter()
+    if use:
+        import tlcache.integrations.tilelang  # noqa: F401
+    import tilelang
+    import tilelang.language as T
+
+    imports = time.perf_counter() - started
+    functions = []
+    for size in range(16, 16 + count):
+
+        @T.prim_func
+        def double(A: T.Tensor((size,), "float32"), B: T.Tensor((size,), "float32")):
+            with T.Kernel(1) as _:
+                for i in T.serial(size):
+                    B[i] = A[i] + A[i]
+
+        functions.append(double)
+    times = []
+    for function in functions:
+        started = time.perf_counter()
+        tilelang.compile(function, out_idx=[1], target="c", execution_backend="cython")
+        times.append(time.perf_counter() - started)
+    print("REPORT " + json.dumps({"imports": imports, "first": times[0], "all": sum(times)}))
+
+
+def run(top: Path, count: int, use: bool) -> dict:
+    """A process of an arm."""
+    command = [sys.executable, os.path.abspath(__file__), "--child", "--kernels", str(count)]
+    environment = {
+        **os.environ,
+        "TLC_DIR": str(top / "store"),
+        "TILELANG_CACHE_DIR": str(top / "own"),
+        "TILELANG_PRINT_ON_COMPILATION": "0",
+    }
+    command += ["--tlcache"] if use else []
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=top)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("REPORT ")]
+    if done.returncode != 0 or not lines:
+        raise SystemExit(f"a process failed:\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}")
+    return json.loads(lines[0][7:])
+
+
+def main() -> int:
+    """Fills both caches, then compares."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--kernels", type=int, default=200)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--tlcache", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options.kernels, options.tlcache)
+        return 0
+    with tempfile.TemporaryDirectory(prefix="dropins-tilelang-") as folder:
+        top = Path(folder)
+        arms = {"TileLang's own": False, "tlcache": True}
+        cold = {name: run(top, options.kernels, use) for name, use in arms.items()}
+        warm: dict[str, list[dict]] = {name: [] for name in arms}
+        for _ in range(options.repeat):
+            for name, use in arms.items():
+                warm[name].append(run(top, options.kernels, use))
+    print(f"| {options.kernels} kernels | cold, ms each | warm, ms each | first of a process, ms | imports, s |")
+    print("|---|---|---|---|---|")
+    total = {}
+    for name in arms:
+        middle = {what: statistics.median(one[what] for one in warm[name]) for what in ("imports", "first", "all")}
+        total[name] = middle["imports"] + middle["all"]
+        each = (middle["all"] - middle["first"]) / (options.kernels - 1)
+        print(
+            f"| {name} | {cold[name]['all'] / options.kernels * 1e3:.1f} | {each * 1e3:.2f} "
+            f"| {middle['first'] * 1e3:.1f} | {middle['imports']:.2f} |"
+        )
+    ratio = total["tlcache"] / total["TileLang's own"]
+    print(f"\nall of a warm process, imports included: {ratio:.2f} x TileLang's own")
+    return 0 if ratio <= 1.0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
