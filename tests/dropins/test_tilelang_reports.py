@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import json
+from pathlib import Path
 
 import pytest
 from dropin_tools import HERE
@@ -14,17 +15,23 @@ pytest.importorskip("tlcache")
 
 from tilelang_place import TileLang  # noqa: E402
 
-REPORTS = HERE / "tilelang_reports.py"
+KEYS = HERE / "tilelang_reports.py"
+ENTRIES = HERE / "tilelang_reports_entries.py"
 # Those that a test below runs more than once.
-SPECIAL = {"t1_the_same_key_in_every_process", "t31_a_result_from_a_kernel_that_came_from_the_store"}
-SPECIAL |= {"t33_symbolic_sizes_after_a_reload"}
-HELPERS = {"function", "fields", "key", "named", "binary_key", "described_fields", "check"}
+SPECIAL = {
+    "t1_the_same_key_in_every_process",
+    "t31_a_result_from_a_kernel_that_came_from_the_store",
+    "t33_symbolic_sizes_after_a_reload",
+}
+HELPERS = {"function", "fields", "key", "named", "binary_key", "described_fields", "check", "kernels_stored"}
 
 
-def cases() -> list[str]:
-    tree = ast.parse(REPORTS.read_text())
-    functions = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)]
-    return [name for name in functions if not name.startswith("_") and name not in SPECIAL | HELPERS]
+def cases() -> list[tuple[Path, str]]:
+    found = []
+    for file in (KEYS, ENTRIES):
+        functions = [one.name for one in ast.parse(file.read_text()).body if isinstance(one, ast.FunctionDef)]
+        found += [(file, name) for name in functions if not name.startswith("_") and name not in SPECIAL | HELPERS]
+    return found
 
 
 @pytest.fixture
@@ -32,15 +39,15 @@ def tilelang(place) -> TileLang:
     return TileLang(place)
 
 
-@pytest.mark.parametrize("name", cases())
-def test_reported(tilelang, name) -> None:
-    tilelang.place.run(REPORTS, name, **tilelang.environment)
+@pytest.mark.parametrize(("file", "name"), cases(), ids=lambda one: str(getattr(one, "stem", one)))
+def test_reported(tilelang, file, name) -> None:
+    tilelang.place.run(file, name, **tilelang.environment)
 
 
 def test_t1_the_same_key_in_every_process(tilelang) -> None:
     said = {
         tilelang.place.run(
-            REPORTS, "t1_the_same_key_in_every_process", PYTHONHASHSEED=seed, **tilelang.environment
+            KEYS, "t1_the_same_key_in_every_process", PYTHONHASHSEED=seed, **tilelang.environment
         )
         for seed in ("0", "1", "77")
     }
@@ -50,14 +57,14 @@ def test_t1_the_same_key_in_every_process(tilelang) -> None:
 def test_t31_a_result_from_a_kernel_that_came_from_the_store(tilelang) -> None:
     for size in ("1", "2"):
         tilelang.place.run(
-            REPORTS, "t31_a_result_from_a_kernel_that_came_from_the_store", SIZE=size, **tilelang.environment
+            ENTRIES, "t31_a_result_from_a_kernel_that_came_from_the_store", SIZE=size, **tilelang.environment
         )
     assert tilelang.compiles() == 1
 
 
 def test_t33_symbolic_sizes_after_a_reload(tilelang) -> None:
     for _ in range(2):
-        tilelang.place.run(REPORTS, "t33_symbolic_sizes_after_a_reload", **tilelang.environment)
+        tilelang.place.run(ENTRIES, "t33_symbolic_sizes_after_a_reload", **tilelang.environment)
     assert tilelang.compiles() == 1
     assert tilelang.hits() == 1
 
