@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,10 @@ from typing import Any
 
 import pytest
 import tlcache
+
+# A shell starts what it puts in the background deaf to Ctrl-C, and the processes of the tests would inherit it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
