@@ -26,11 +26,17 @@ inline bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace tlc::test
 
-#define assert_ok(result) assert_true_msg((result).ok(), "%s", (result).error().message.c_str())
-#define assert_fails(result, expected, part)                                              \
-  do {                                                                                    \
-    assert_false((result).ok());                                                          \
-    assert_int_equal((result).error().status, (expected));                                \
-    assert_true_msg(tlc::test::contains((result).error().message, (part)), "message: %s", \
-                    (result).error().message.c_str());                                    \
+// Each evaluates its argument once.
+#define assert_ok(result)                                                         \
+  do {                                                                            \
+    const auto& result_seen = (result);                                           \
+    assert_true_msg(result_seen.ok(), "%s", result_seen.error().message.c_str()); \
+  } while (0)
+#define assert_fails(result, expected, part)                                                 \
+  do {                                                                                       \
+    const auto& result_seen = (result);                                                      \
+    assert_false(result_seen.ok());                                                          \
+    assert_int_equal(result_seen.error().status, (expected));                                \
+    assert_true_msg(tlc::test::contains(result_seen.error().message, (part)), "message: %s", \
+                    result_seen.error().message.c_str());                                    \
   } while (0)

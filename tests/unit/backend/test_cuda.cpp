@@ -244,7 +244,7 @@ void an_nvrtc_replaced_after_the_key_was_made_does_not_compile_for_it(void**) {
   change_build_id(std::filesystem::canonical(scratch.path(path.filename())));
   FakeBundle bundle;
   FakeLog log;
-  const auto compiled = other.compile(nullptr, request, "cuda:sm_90", bundle, log);  // the macro asks more than once
+  const auto compiled = other.compile(nullptr, request, "cuda:sm_90", bundle, log);
   assert_fails(compiled, TLC_E_UNCACHEABLE, "is not the NVRTC any more");
   assert_true(bundle.members.empty());
   assert_true(other.identify(nullptr, request, "cuda:sm_90").value() != *told);
