@@ -536,7 +536,11 @@ enum {
  */
 TLC_API tlc_status tlc_cache_begin(tlc_cache* cache, const tlc_key* key, int64_t timeout_ms, tlc_cancel* cancel,
                                    tlc_artifact** artifact, tlc_lock** lock, tlc_error* error);
-/** Publishes and ends the lock, whatever the status. As tlc_cache_put. @since 0.1 */
+/**
+ * Publishes and ends the lock, whatever the status. As tlc_cache_put. Counts as a compile, of the bundle's compile time, or if
+ * that was not set of the time since the lock was taken.
+ * @since 0.1
+ */
 TLC_API tlc_status tlc_lock_publish(tlc_lock* lock, const tlc_bundle* bundle, tlc_artifact** artifact,
                                     tlc_error* error);
 /** Ends the lock; threads of this process that wait get this status and message, other processes compile. @since 0.1 */

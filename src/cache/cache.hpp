@@ -51,6 +51,7 @@ struct PublishMode {
   std::uint64_t expected = 0;  ///< sequence
   std::string_view label = {};
   bool want_artifact = true;
+  std::uint64_t compile_us = 0;  ///< where the bundle does not say
 };
 
 struct Begun {
@@ -97,6 +98,8 @@ class Cache : public std::enable_shared_from_this<Cache> {
   /// Digests of artifacts that begin with these hex digits; two at most.
   Result<std::vector<trust::Digest>> keys_with(std::string_view hex_prefix);
   Result<Published> put(const key::Key& key, const Bundle& bundle, const PublishMode& mode);
+  /// As put, and counts as a compile that took as long as the lock was held, if the bundle does not say.
+  Result<Published> publish_compiled(const tlc_lock& lock, const Bundle& bundle, PublishMode mode);
   /// A new generation of seen's members and the bundle's.
   Result<Published> amend(const key::Key& key, const store::Artifact& seen, const Bundle& bundle);
   Result<tlc_status> remove(const key::Key& key);

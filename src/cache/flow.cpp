@@ -39,15 +39,15 @@ std::string join_names(const std::vector<std::string>& names) {
 }
 
 store::RecordContent content_of(const key::Key& key, const Bundle& bundle, std::span<const store::MemberView> members,
-                                std::string_view label) {
+                                const PublishMode& mode) {
   store::RecordContent content;
   content.key = key.digest();
   content.name_space = key.name_space();
-  content.label = bundle.label().empty() ? label : std::string_view(bundle.label());
+  content.label = bundle.label().empty() ? mode.label : std::string_view(bundle.label());
   content.key_encoding = key.encoding();
   content.requirements = bundle.requirements();
   content.members = members;
-  content.compile_us = bundle.compile_us();
+  content.compile_us = bundle.compile_us() != 0 ? bundle.compile_us() : mode.compile_us;
   return content;
 }
 
@@ -166,14 +166,14 @@ Published Cache::publish_plain(const key::Key& key, const store::RecordContent& 
 // With guards the artifact goes under a key of its own, and the request's key becomes a link to it.
 Published Cache::publish(const key::Key& key, const Bundle& bundle, const PublishMode& mode) {
   const std::vector<store::MemberView> members = bundle.members();
-  const store::RecordContent plain = content_of(key, bundle, members, mode.label);
+  const store::RecordContent plain = content_of(key, bundle, members, mode);
   if (bundle.guards().empty()) return publish_plain(key, plain, mode);
   const auto failed = [](const Error& error) { return Published{error.status, {}, error.message, error.sys_errno}; };
   Result<std::vector<key::Guard>> guards = read_guards(bundle);
   if (!guards) return failed(guards.error());
   Result<key::Key> content = key::content_key(key, *guards);
   if (!content) return failed(content.error());
-  Published published = publish_content(content_of(*content, bundle, members, mode.label), mode);
+  Published published = publish_content(content_of(*content, bundle, members, mode), mode);
   if (published.status != TLC_OK && published.status != TLC_EXISTED) return published;
   TLC_STEP("publish.before_link");
   if (Result<void> linked = add_variant(key, {std::move(*guards), content->digest()}, plain.label); !linked) {
@@ -199,12 +199,12 @@ Result<Published> Cache::amend(const key::Key& key, const store::Artifact& seen,
     if (!bundle.has(member.name)) members.push_back(member);
   const std::vector<store::MemberView> added = bundle.members();
   members.insert(members.end(), added.begin(), added.end());
-  store::RecordContent content = content_of(key, bundle, members, seen.meta().label);
-  if (content.compile_us == 0) content.compile_us = seen.header().compile_us;
   PublishMode mode;
   mode.replace = true;
   mode.expected = seen.header().sequence;
-  return publish_content(content, mode);
+  mode.label = seen.meta().label;
+  mode.compile_us = seen.header().compile_us;
+  return publish_content(content_of(key, bundle, members, mode), mode);
 }
 
 Result<tlc_status> Cache::remove(const key::Key& key) {
@@ -296,7 +296,8 @@ Result<Begun> Cache::take_off(Local& under, const key::Key& key, const std::shar
     return hit(found);
   }
   TLC_STEP("begin.locked");
-  auto lock = std::make_unique<tlc_lock>(tlc_lock{shared_from_this(), &under, key, flight, locked, port::fork_epoch()});
+  auto lock = std::make_unique<tlc_lock>(
+      tlc_lock{shared_from_this(), &under, key, flight, locked, port::fork_epoch(), port::monotonic_ns()});
   return Begun{TLC_LOCKED, {}, std::move(lock)};
 }
 
@@ -312,6 +313,14 @@ void Cache::end(tlc_lock& lock, tlc_status status, std::string message) {
   if (lock.fork_epoch != port::fork_epoch()) return;
   if (lock.between_processes) lock.local->store()->compile_locks().give_back(lock.key.digest());
   lock.local->flights().land(lock.key.digest(), lock.flight, status, std::move(message));
+}
+
+Result<Published> Cache::publish_compiled(const tlc_lock& lock, const Bundle& bundle, PublishMode mode) {
+  mode.compile_us = (port::monotonic_ns() - lock.taken_ns) / 1000;
+  count(lock.key.name_space(), store::Counter::compiles);
+  count(lock.key.name_space(), store::Counter::compile_us,
+        bundle.compile_us() != 0 ? bundle.compile_us() : mode.compile_us);
+  return put(lock.key, bundle, mode);
 }
 
 // ---- get or compile
@@ -390,7 +399,7 @@ Result<store::ArtifactRef> Cache::compile(const tlc_request& request, const key:
   Published published = publish(key, bundle.bundle, mode);
   if (published.artifact) return std::move(published.artifact);
   const std::vector<store::MemberView> members = bundle.bundle.members();
-  published = keep_in_memory(content_of(key, bundle.bundle, members, mode.label), std::move(published));
+  published = keep_in_memory(content_of(key, bundle.bundle, members, mode), std::move(published));
   if (published.artifact) return std::move(published.artifact);
   return make_error(published.status < 0 ? published.status : tlc_status{TLC_E_INTERNAL}, published.reason);
 }

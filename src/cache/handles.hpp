@@ -65,6 +65,7 @@ struct tlc_lock {
   std::shared_ptr<tlc::cache::Flight> flight;
   bool between_processes = false;  ///< the store's lock is held too
   std::uint64_t fork_epoch = 0;
+  std::uint64_t taken_ns = 0;  ///< monotonic
 };
 
 /// A slot's call: what the host's services need to know.

@@ -198,7 +198,7 @@ tlc_status tlc_lock_publish(tlc_lock* lock, const tlc_bundle* bundle, tlc_artifa
     TLC_REQUIRE(bundle);
     cache::PublishMode mode;
     mode.want_artifact = artifact != nullptr;
-    return hand_out(lock->cache->put(lock->key, bundle->bundle, mode), artifact);
+    return hand_out(lock->cache->publish_compiled(*lock, bundle->bundle, mode), artifact);
   });
   (void)call(nullptr, [&]() -> Result<tlc_status> {
     lock->cache->end(*lock, TLC_OK, {});

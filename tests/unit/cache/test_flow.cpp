@@ -186,6 +186,16 @@ void test_begin_and_publish(void**) {
                    TLC_TIMEOUT);
   assert_int_equal(tlc_lock_publish(lock, make_bundle("one").get(), nullptr, nullptr), TLC_OK);
   assert_int_equal(tlc_cache_begin(cache.get(), key.get(), TLC_WAIT_NONE, nullptr, &artifact, &lock, nullptr), TLC_OK);
+  // It counts as a compile, which took as long as the lock was held: the 20 ms that the other thread waited, at least.
+  tlc_stats stats{};
+  stats.struct_size = TLC_SIZEOF(tlc_stats, disk_bytes);
+  assert_int_equal(tlc_cache_get_stats(cache.get(), str("test"), &stats, nullptr), TLC_OK);
+  assert_u64(stats.compiles, 1);
+  assert_true(stats.compile_us >= 20'000);
+  tlc_artifact_info info{};
+  info.struct_size = TLC_SIZEOF(tlc_artifact_info, tier);
+  assert_int_equal(tlc_artifact_get_info(artifact, &info, nullptr), TLC_OK);
+  assert_u64(info.compile_us, stats.compile_us);
   tlc_artifact_release(artifact);
 }
 
