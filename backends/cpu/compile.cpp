@@ -4,26 +4,21 @@
 // A header that changes while the compiler reads it could be digested with the new content beside
 // code of the old one. So a compile counts only if nothing it read was written since shortly before
 // it began; otherwise it is done again.
-#include <sys/stat.h>
-#include <time.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <thread>
 
 #include "cpu/compiler.hpp"
 #include "cpu/cpu.hpp"
 #include "cpu/cpu_features.hpp"
-#include "cpu/failure.hpp"
 #include "cpu/guards.hpp"
 #include "cpu/options.hpp"
 #include "cpu/request.hpp"
 #include "cpu/target.hpp"
 #include "support/elf_check.hpp"
+#include "support/failure.hpp"
 #include "support/spawn.hpp"
 #include "support/temp_dir.hpp"
 
@@ -31,19 +26,6 @@ namespace tlcb::cpu {
 namespace {
 
 constexpr int kAttempts = 3;
-/// File times may lag behind the clock by a tick of the kernel's.
-constexpr std::int64_t kClockStep = 20'000'000;
-
-std::int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-std::int64_t ns(const timespec& t) {
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -88,6 +70,7 @@ class Compile {
   }
 
   void run(tlc_bundle* bundle, tlc_log* log) {
+    std::string changing;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       int error = 0;
       const TempDir temp = TempDir::create(error);
@@ -97,16 +80,16 @@ class Compile {
                       "be written",
                       error);
       }
-      const std::int64_t started = now_ns();
+      const std::int64_t started = GuardSet::now_ns();
       const std::string output = compile_in(temp.path());
-      const Guards guards = guards_of(temp.path());
-      if (add_guards(bundle, guards, started)) {
+      changing = guards_of(temp.path()).add_to(host_, call_, bundle, started);
+      if (changing.empty()) {
         host_->log_append(log, text(output));
         return add_member(bundle, temp.path());
       }
-      std::this_thread::sleep_for(std::chrono::nanoseconds(2 * kClockStep));
+      GuardSet::wait_a_step();
     }
-    throw Failure(TLC_E_UNCACHEABLE, "a file that the source includes is being written all the time (" + changing_ +
+    throw Failure(TLC_E_UNCACHEABLE, "a file that the source includes is being written all the time (" + changing +
                                          "); compile again when it is done");
   }
 
@@ -202,7 +185,7 @@ class Compile {
     return paths;
   }
 
-  Guards guards_of(const std::string& folder) const {
+  GuardSet guards_of(const std::string& folder) const {
     Reads reads;
     reads.source = request_.source;
     reads.headers = listed(folder + "/headers.d", folder);
@@ -213,32 +196,6 @@ class Compile {
     reads.libraries = options_.libraries;
     reads.library_dirs = options_.library_dirs;
     return make_guards(reads);
-  }
-
-  /// False, and nothing added, when a file is too new to be sure of.
-  bool add_guards(tlc_bundle* bundle, const Guards& guards, std::int64_t started) {
-    std::vector<std::array<std::uint8_t, TLC_DIGEST_SIZE>> digests(guards.present.size());
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      tlc_error error = fresh_error();
-      const std::string& path = guards.present[i];
-      check(host_->file_digest(call_, text(path), digests[i].data(), &error), error);
-    }
-    for (const std::string& path : guards.present) {
-      struct stat st {};
-      if (::stat(path.c_str(), &st) != 0 || std::max(ns(st.st_mtim), ns(st.st_ctim)) >= started - kClockStep) {
-        changing_ = path;
-        return false;
-      }
-    }
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      tlc_error error = fresh_error();
-      check(host_->bundle_add_guard(bundle, text(guards.present[i]), digests[i].data(), &error), error);
-    }
-    for (const std::string& path : guards.absent) {
-      tlc_error error = fresh_error();
-      check(host_->bundle_add_absent(bundle, text(path), &error), error);
-    }
-    return true;
   }
 
   void add_member(tlc_bundle* bundle, const std::string& folder) const {
@@ -265,7 +222,6 @@ class Compile {
   Target target_;
   Compiler compiler_;
   std::string said_;
-  std::string changing_;
 };
 
 }  // namespace

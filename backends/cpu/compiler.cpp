@@ -5,6 +5,7 @@
 //
 //   clang 0|1      machine TEXT      version TEXT      program PATH-OR-NAME      library PATH
 #include "cpu/compiler.hpp"
+#include "support/failure.hpp"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -18,8 +19,6 @@
 #include <cstring>
 #include <set>
 #include <string_view>
-
-#include "cpu/failure.hpp"
 
 namespace tlcb::cpu {
 namespace {

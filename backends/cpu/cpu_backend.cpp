@@ -4,8 +4,8 @@
 
 #include "cpu/compiler.hpp"
 #include "cpu/cpu.hpp"
-#include "cpu/failure.hpp"
 #include "cpu/target.hpp"
+#include "support/failure.hpp"
 #include "support/json.hpp"
 
 extern "C" tlc_status tlc_cpu_plugin_init_v1(const tlc_host_api* host, const tlc_backend_ops** ops, void** state,

@@ -3,17 +3,16 @@
 //
 // A header found as F/name, where F is a folder of the search list, was not in the folders before
 // F. A "name" is looked for beside the file that includes it first; which file that was is not
-// known, so it must not appear beside any header that is not the system's. Of an absent path only
-// the first missing folder is kept: nothing below can appear without it.
+// known, so it must not appear beside any header that is not the system's.
 #include "cpu/guards.hpp"
+#include "support/failure.hpp"
 
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-
-#include "cpu/failure.hpp"
+#include <set>
 
 namespace tlcb::cpu {
 namespace {
@@ -50,16 +49,14 @@ class Maker {
     folders_.insert(folders_.end(), reads.search.folders.begin(), reads.search.folders.end());
   }
 
-  Guards run() {
+  GuardSet run() {
     for (const std::string& folder : reads_.search.missing) absent_below({}, folder);
     shadows_of_headers();
     asked_for(reads_.source, "the source");
     for (const std::string& header : reads_.headers) asked_for(read_file(header), header);
     shadows_of_libraries();
     for (const auto* list : {&reads_.headers, &reads_.linked}) {
-      for (const std::string& path : *list) {
-        if (seen_.insert(path).second) out_.present.push_back(path);
-      }
+      for (const std::string& path : *list) out_.read(path);
     }
     return std::move(out_);
   }
@@ -71,11 +68,7 @@ class Maker {
     if (path.empty() || path.front() != '/' || !checked_.insert(path).second || exists(path)) {
       return;
     }
-    std::string missing = path;
-    for (std::string above = folder_of(missing); !above.empty() && !exists(above); above = folder_of(above)) {
-      missing = above;
-    }
-    out_.absent.insert(missing);
+    out_.nothing_at(path);
   }
 
   void shadows_of_headers() {
@@ -134,13 +127,12 @@ class Maker {
   const Reads& reads_;
   std::vector<std::string> folders_;
   std::set<std::string> checked_;
-  std::set<std::string> seen_;
-  Guards out_;
+  GuardSet out_;
 };
 
 }  // namespace
 
-Guards make_guards(const Reads& reads) {
+GuardSet make_guards(const Reads& reads) {
   return Maker(reads).run();
 }
 

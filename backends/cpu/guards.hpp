@@ -3,19 +3,14 @@
 // appear, since the compiler would have taken that file instead.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cpu/dependencies.hpp"
+#include "support/guard_set.hpp"
 
 namespace tlcb::cpu {
-
-struct Guards {
-  std::vector<std::string> present;  ///< files that were read, absolute, each once
-  std::set<std::string> absent;      ///< paths where nothing is
-};
 
 struct Reads {
   std::string_view source;           ///< the text that was compiled
@@ -27,6 +22,6 @@ struct Reads {
 };
 
 /// Throws Failure (TLC_E_UNCACHEABLE) where a file takes part that no compiler reports (.incbin).
-[[nodiscard]] Guards make_guards(const Reads& reads);
+[[nodiscard]] GuardSet make_guards(const Reads& reads);
 
 }  // namespace tlcb::cpu

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "cpu/cpu.hpp"
-#include "cpu/failure.hpp"
 #include "cpu/target.hpp"
 #include "support/elf_check.hpp"
+#include "support/failure.hpp"
 
 namespace tlcb::cpu {
 namespace {

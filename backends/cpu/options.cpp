@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cpu/cpu_features.hpp"
-#include "cpu/failure.hpp"
+#include "support/failure.hpp"
 
 namespace tlcb::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cpu/cpu_features.hpp"
-#include "cpu/failure.hpp"
+#include "support/failure.hpp"
 
 namespace tlcb::cpu {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "cpu/cpu_features.hpp"
-#include "cpu/failure.hpp"
 #include "cpu/options.hpp"
 #include "cpu/target.hpp"
+#include "support/failure.hpp"
 
 using namespace tlcb::cpu;
 
@@ -16,7 +16,7 @@ tlc_status status_of(const std::vector<std::string>& options, std::string* messa
   try {
     (void)check_options(options);
     return TLC_OK;
-  } catch (const Failure& failure) {
+  } catch (const tlcb::Failure& failure) {
     if (message != nullptr) *message = failure.what();
     return failure.status();
   }
@@ -139,7 +139,7 @@ void the_rest_is_sorted_by_use(void**) {
 std::string resolved(const std::string& target) {
   try {
     return resolve_target(target);
-  } catch (const Failure& failure) {
+  } catch (const tlcb::Failure& failure) {
     return failure.what();
   }
 }
@@ -168,7 +168,7 @@ void features_become_options(void**) {
     try {
       (void)parse_target(bad);
       assert_true_msg(false, "%s", bad);
-    } catch (const Failure& failure) {
+    } catch (const tlcb::Failure& failure) {
       assert_int_equal(failure.status(), TLC_E_INVALID);
     }
   }
