@@ -1,19 +1,54 @@
 // SPDX-License-Identifier: MIT
-// For hit_cost.py: puts an entry and gets it as often as it is told. What two runs with different counts differ by is
-// what the gets cost.
+// For hit_cost.py: 512 entries, and as many gets of one way as it is told. What two runs with different counts differ
+// by is what the gets cost.
+//
+//   hit_probe table|index|lmdb|put COUNT
+#include <string_view>
+
+#include "change_counter.hpp"
+#include "peers.hpp"
 #include "support.hpp"
 
+namespace {
+
+constexpr std::size_t kEntries = 512;
+
+void get(tlc_cache* cache, const tlc_key* key) {
+  tlc_artifact* artifact = nullptr;
+  bench::require(tlc_cache_get(cache, key, &artifact, nullptr) == TLC_OK, "a get missed");
+  bench::use(reinterpret_cast<std::uintptr_t>(tlc_artifact_data(artifact, 0, nullptr)));
+  tlc_artifact_release(artifact);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  const std::uint64_t gets = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
+  bench::require(argc == 3, "usage: hit_probe table|index|lmdb|put COUNT");
+  const std::string_view way = argv[1];
+  const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
   const bench::ScratchFolder folder;
   const bench::Cache cache = bench::open_cache(folder.path() + "/tlcache");
-  const bench::Key key = bench::make_key(1);
-  bench::put(cache.get(), key.get(), bench::bytes(16 << 10, 1));
-  for (std::uint64_t i = 0; i <= gets; ++i) {
-    tlc_artifact* artifact = nullptr;
-    bench::require(tlc_cache_get(cache.get(), key.get(), &artifact, nullptr) == TLC_OK, "a get missed");
-    bench::use(reinterpret_cast<std::uintptr_t>(tlc_artifact_data(artifact, 0, nullptr)));
-    tlc_artifact_release(artifact);
+  bench::Lmdb lmdb(folder.path() + "/lmdb");
+  const std::string member = bench::bytes(16 << 10, 1);
+  std::vector<bench::Key> keys;
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    keys.push_back(bench::make_key(i));
+    bench::put(cache.get(), keys[i].get(), member);
+    lmdb.put(bench::digest_of(keys[i]), member);
+    get(cache.get(), keys[i].get());
+  }
+  bench::ChangeCounter changes(folder.path() + "/tlcache");
+  bench::Lmdb::Reader reader(lmdb);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const bench::Key& key = keys[i * 37 % kEntries];
+    if (way == "index") changes.raise();
+    if (way == "lmdb")
+      reader.get(bench::digest_of(key),
+                 [](bench::Bytes bytes) { bench::use(reinterpret_cast<std::uintptr_t>(bytes.data())); });
+    else if (way == "put")
+      bench::put(cache.get(), bench::make_key(kEntries + i).get(), member);
+    else
+      get(cache.get(), key.get());
   }
   return 0;
 }

@@ -5,17 +5,12 @@
 // An artifact that the process knows is found in its table, unless the store's change counter grew: then the index is
 // asked again whether it is still current. To measure that, the counter is raised here before each pass over the keys,
 // through the store's control file, so that every get of the pass goes through the index.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <barrier>
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
+#include "change_counter.hpp"
 #include "peers.hpp"
-#include "store/control.hpp"
 #include "support.hpp"
 
 namespace {
@@ -24,27 +19,6 @@ using bench::Bytes;
 
 constexpr auto kWriterPause = std::chrono::milliseconds(5);
 constexpr std::uint64_t kWriterKey = 1'000'000;
-
-class ChangeCounter {
- public:
-  explicit ChangeCounter(const std::string& folder) {
-    std::string path;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-      if (entry.path().filename() == "control") path = entry.path();
-    const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    bench::require(fd >= 0, "cannot open the control file");
-    map_ = ::mmap(nullptr, sizeof(tlc::store::ControlHeader), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    bench::require(map_ != MAP_FAILED, "cannot map the control file");
-    ::close(fd);
-  }
-  ChangeCounter(const ChangeCounter&) = delete;
-  ChangeCounter& operator=(const ChangeCounter&) = delete;
-  ~ChangeCounter() { ::munmap(map_, sizeof(tlc::store::ControlHeader)); }
-  void raise() { static_cast<tlc::store::ControlHeader*>(map_)->change.fetch_add(1); }
-
- private:
-  void* map_;
-};
 
 struct PointerOnly {
   void operator()(Bytes bytes) const { bench::use(reinterpret_cast<std::uintptr_t>(bytes.data())); }
@@ -91,7 +65,7 @@ struct World {
 
   bench::ScratchFolder folder;
   bench::Cache cache;
-  ChangeCounter changes;
+  bench::ChangeCounter changes;
   bench::Lmdb lmdb;
   bench::Files files;
   std::string member;

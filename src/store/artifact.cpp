@@ -27,12 +27,30 @@ void take(std::atomic<std::uint32_t>& held) {
 
 class ArtifactTable::InLane {
  public:
-  explicit InLane(ArtifactTable& table) : lane(table.lanes_[lane_of_this_thread(kLanes)]) { take(lane.held); }
+  explicit InLane(ArtifactTable& table) : lane_(&table.lanes_[lane_of_this_thread(kLanes)]) {
+    take(lane_->held);
+    if (lane_->uses.size() < table.ids_) grow(table);
+  }
   InLane(const InLane&) = delete;
   InLane& operator=(const InLane&) = delete;
-  ~InLane() { lane.held.store(0, std::memory_order_release); }
+  ~InLane() { lane_->held.store(0, std::memory_order_release); }
 
-  Lane& lane;
+  [[nodiscard]] Use& use_of(const Artifact& artifact) const { return lane_->uses[artifact.id_]; }
+  void count_hits(const Artifact& artifact, unsigned hits) const { lane_->hits[artifact.counter] += hits; }
+
+ private:
+  // A release must not fail for want of memory: the first lane always has room.
+  void grow(ArtifactTable& table) {
+    try {
+      lane_->uses.resize(table.ids_);
+    } catch (const std::bad_alloc&) {
+      lane_->held.store(0, std::memory_order_release);
+      lane_ = table.lanes_.data();
+      take(lane_->held);
+    }
+  }
+
+  Lane* lane_;
 };
 
 class ArtifactTable::Exclusive {
@@ -91,7 +109,7 @@ void Artifact::retain() {
   if (detached_)
     references_.fetch_add(1, std::memory_order_relaxed);
   else
-    ++in.lane.counts[id_];
+    ++in.use_of(*this).count;
 }
 
 void Artifact::release() {
@@ -102,7 +120,7 @@ void Artifact::release() {
     if (detached_)
       last = references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     else
-      --in.lane.counts[id_];
+      --in.use_of(*this).count;
   }
   if (last) {
     const std::shared_ptr<ArtifactTable> keep = table_;
@@ -119,15 +137,22 @@ void ArtifactTable::enroll(Artifact* artifact) {
   memory_bytes_.fetch_add(artifact->memory_bytes(), std::memory_order_relaxed);
 }
 
-Artifact* ArtifactTable::find(const trust::Digest& key, std::uint64_t change, unsigned hits) {
+Artifact* ArtifactTable::find_any(const trust::Digest& key, std::uint64_t change, unsigned hits, bool& current) {
   const InLane in(*this);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
   Artifact* artifact = found->second;
-  if (artifact->checked_.load(std::memory_order_relaxed) != change) return nullptr;
-  ++in.lane.counts[artifact->id_];
-  in.lane.hits[artifact->counter] += hits;
+  Use& use = in.use_of(*artifact);
+  current = use.checked == change;
+  ++use.count;
+  if (current) in.count_hits(*artifact, hits);
   return artifact;
+}
+
+void ArtifactTable::confirm(Artifact& artifact, std::uint64_t change, unsigned hits) {
+  const InLane in(*this);
+  if (!artifact.detached_) in.use_of(artifact).checked = change;
+  in.count_hits(artifact, hits);
 }
 
 Artifact* ArtifactTable::find_at(const trust::Digest& key, std::uint64_t segment, std::uint64_t offset,
@@ -138,11 +163,9 @@ Artifact* ArtifactTable::find_at(const trust::Digest& key, std::uint64_t segment
   Artifact* artifact = found->second;
   const RecordHeader& header = artifact->header_;
   if (header.segment != segment || header.offset != offset || header.sequence != sequence) return nullptr;
-  // Not stored when it stands: readers of one artifact would share a written line.
-  if (artifact->checked_.load(std::memory_order_relaxed) != change)
-    artifact->checked_.store(change, std::memory_order_relaxed);
-  ++in.lane.counts[artifact->id_];
-  in.lane.hits[artifact->counter] += hits;
+  in.use_of(*artifact).checked = change;
+  ++in.use_of(*artifact).count;
+  in.count_hits(*artifact, hits);
   return artifact;
 }
 
@@ -150,24 +173,25 @@ Artifact* ArtifactTable::insert(std::unique_ptr<Artifact> artifact, std::uint64_
   std::vector<std::unique_ptr<Artifact>> freed;
   enroll(artifact.get());
   const Exclusive all(*this);
+  if (free_ids_.empty()) {  // what can fail for want of memory comes first
+    lanes_[0].uses.resize(ids_ + 1);
+    free_ids_.reserve(ids_ + 1);
+    free_ids_.push_back(ids_++);
+  }
+  Lane& lane = lanes_[lane_of_this_thread(kLanes)];
+  if (lane.uses.size() < ids_) lane.uses.resize(ids_);
   Artifact*& place = entries_[artifact->key()];
-  Lane& lane = lanes_[0];
   if (place != nullptr && place->header_.sequence == artifact->header_.sequence && place->tier_ == artifact->tier_) {
     memory_bytes_.fetch_sub(artifact->memory_bytes(), std::memory_order_relaxed);
     freed.push_back(std::move(artifact));
-    place->checked_.store(change, std::memory_order_relaxed);
-    ++lane.counts[place->id_];
+    lane.uses[place->id_].checked = change;
+    ++lane.uses[place->id_].count;
     return place;
   }
   if (place != nullptr) detach(place, freed);
-  if (free_ids_.empty()) {
-    free_ids_.push_back(ids_++);
-    for (Lane& each : lanes_) each.counts.push_back(0);
-  }
   artifact->id_ = free_ids_.back();
   free_ids_.pop_back();
-  artifact->checked_.store(change, std::memory_order_relaxed);
-  ++lane.counts[artifact->id_];
+  lane.uses[artifact->id_] = {change, 1};
   return place = artifact.release();
 }
 
@@ -180,14 +204,16 @@ Artifact* ArtifactTable::adopt(std::unique_ptr<Artifact> artifact) {
 
 std::int64_t ArtifactTable::references(const Artifact& artifact) const {
   std::int64_t sum = 0;
-  for (const Lane& lane : lanes_) sum += lane.counts[artifact.id_];
+  for (const Lane& lane : lanes_)
+    if (artifact.id_ < lane.uses.size()) sum += lane.uses[artifact.id_].count;
   return sum;
 }
 
 // All lanes are held.
 void ArtifactTable::detach(Artifact* artifact, std::vector<std::unique_ptr<Artifact>>& freed) {
   const std::int64_t held = references(*artifact);
-  for (Lane& lane : lanes_) lane.counts[artifact->id_] = 0;
+  for (Lane& lane : lanes_)
+    if (artifact->id_ < lane.uses.size()) lane.uses[artifact->id_] = {};
   free_ids_.push_back(artifact->id_);
   artifact->detached_ = true;
   artifact->references_.store(static_cast<std::uint64_t>(held), std::memory_order_release);

@@ -5,9 +5,10 @@
 // A reference is the only pin there is: it keeps the segment's mapping (or the memory) alive, nothing else, in no file.
 //
 // Readers share no cache line. Each thread belongs to one of 16 lanes; a lane has a lock that only its own threads
-// take, and its own count for every artifact. The number of references is the sum over lanes, which may be taken only
-// while all lanes are held (Exclusive). When an artifact leaves the table, that sum moves into one atomic counter, and
-// the last release frees it. The idea is that of the Linux kernel's percpu_ref and of the big-reader lock.
+// take, and for every artifact its own count and its own note of when it was last found current. The number of
+// references is the sum over lanes, which may be taken only while all lanes are held (Exclusive). When an artifact
+// leaves the table, that sum moves into one atomic counter, and the last release frees it. The idea is that of the
+// Linux kernel's percpu_ref and of the big-reader lock.
 //
 // In a forked child the lanes may be held by threads that are no more: the child makes a new table, and references to
 // inherited artifacts are no longer counted (their memory is the child's copy, and ends with it).
@@ -118,10 +119,9 @@ class Artifact {
   // Set by the table.
   std::shared_ptr<ArtifactTable> table_;
   std::uint64_t fork_epoch_ = 0;
-  std::uint32_t id_ = 0;                      // place in each lane's counts
+  std::uint32_t id_ = 0;                      // place in each lane's uses
   bool detached_ = false;                     // under a lane's lock
   std::atomic<std::uint64_t> references_{0};  // once detached
-  std::atomic<std::uint64_t> checked_{0};     // the store's change counter when it was last found current
 };
 
 class ArtifactTable : public std::enable_shared_from_this<ArtifactTable> {
@@ -129,9 +129,19 @@ class ArtifactTable : public std::enable_shared_from_this<ArtifactTable> {
   static std::shared_ptr<ArtifactTable> create() { return std::shared_ptr<ArtifactTable>(new ArtifactTable); }
   ~ArtifactTable();
 
-  /// A new reference to the artifact of this key, if it was found current at this value of the change counter.
-  /// `hits`: how many to count, 0 or 1.
-  [[nodiscard]] Artifact* find(const trust::Digest& key, std::uint64_t change, unsigned hits = 1);
+  /// A new reference to the artifact of this key. `current`: whether this lane's threads found it current at this value
+  /// of the change counter; only then are `hits` (0 or 1) counted.
+  [[nodiscard]] Artifact* find_any(const trust::Digest& key, std::uint64_t change, unsigned hits, bool& current);
+  /// The same, if it is current.
+  [[nodiscard]] Artifact* find(const trust::Digest& key, std::uint64_t change, unsigned hits = 1) {
+    bool current = false;
+    Artifact* artifact = find_any(key, change, hits, current);
+    if (artifact == nullptr || current) return artifact;
+    artifact->release();
+    return nullptr;
+  }
+  /// An artifact that `find_any` gave is found current, and its hits are counted.
+  void confirm(Artifact& artifact, std::uint64_t change, unsigned hits);
   /// The same for the artifact at this place, which is hereby found current.
   [[nodiscard]] Artifact* find_at(const trust::Digest& key, std::uint64_t segment, std::uint64_t offset,
                                   std::uint64_t sequence, std::uint64_t change, unsigned hits = 1);
@@ -159,9 +169,13 @@ class ArtifactTable : public std::enable_shared_from_this<ArtifactTable> {
   friend class Artifact;
   static constexpr unsigned kLanes = 16;
 
+  struct Use {
+    std::uint64_t checked = 0;  // the store's change counter when the artifact was last found current
+    std::int64_t count = 0;     // references taken minus references released
+  };
   struct alignas(64) Lane {
     std::atomic<std::uint32_t> held{0};
-    std::vector<std::int32_t> counts;
+    std::vector<Use> uses;  // by id; those of lanes that no thread has used yet are short
     std::vector<std::uint64_t> hits;
   };
   class InLane;

@@ -97,6 +97,20 @@ Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexReco
   return ArtifactRef(table_->insert(std::move(made), change));
 }
 
+// The change counter moved since the artifact was last found current: it is if the index names the same place still.
+// Takes the reference, and gives it back or nullptr.
+Artifact* Store::still_current(Artifact* artifact, std::uint64_t change, bool quiet) {
+  IndexRecord record;
+  const RecordHeader& header = artifact->header();
+  if (index_.get(artifact->key(), record) == Lookup::hit && record.segment == header.segment &&
+      record.offset == header.offset && record.sequence == header.sequence) {
+    table_->confirm(*artifact, change, quiet ? 0 : 1);
+    return artifact;
+  }
+  artifact->release();
+  return nullptr;
+}
+
 Found Store::get(const trust::Digest& key, bool quiet) {
   if (control_.header()->removed_segments.load(std::memory_order_relaxed) !=
       seen_removed_.load(std::memory_order_relaxed))

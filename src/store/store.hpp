@@ -107,9 +107,12 @@ class Store : public std::enable_shared_from_this<Store> {
   // ---- lookup.cpp
   /// `quiet`: not counted as a hit, nor what it saved: the library's own questions, and those asked again.
   [[nodiscard]] Found get(const trust::Digest& key, bool quiet = false);
-  /// The part of get that a hit of a known artifact takes; nullptr: not known, or not known to be current.
+  /// The part of get that a hit of a known artifact takes; nullptr: not known, or no longer current.
   [[nodiscard]] Artifact* get_known(const trust::Digest& key, bool quiet = false) {
-    Artifact* artifact = table_->find(key, control_.header()->change.load(std::memory_order_acquire), quiet ? 0 : 1);
+    const std::uint64_t change = control_.header()->change.load(std::memory_order_acquire);
+    bool current = false;
+    Artifact* artifact = table_->find_any(key, change, quiet ? 0 : 1, current);
+    if (artifact != nullptr && !current) artifact = still_current(artifact, change, quiet);
     if (artifact != nullptr) touch(*artifact);
     return artifact;
   }
@@ -177,6 +180,7 @@ class Store : public std::enable_shared_from_this<Store> {
   Config current_config();
 
   // lookup.cpp
+  Artifact* still_current(Artifact* artifact, std::uint64_t change, bool quiet);
   Result<ArtifactRef> load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change,
                                   bool quiet);
   void limit_mappings();

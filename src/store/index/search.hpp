@@ -18,12 +18,20 @@
 
 namespace tlc::store {
 
-/// <0, 0, >0 as memcmp of two keys. Keys are digests: the first word nearly always decides.
+/// The first 8 bytes of a key, so that they compare as the key does. Keys are digests: they nearly always decide.
+inline std::uint64_t first_word(const std::uint8_t* key) {
+  return __builtin_bswap64(load<std::uint64_t>(key));
+}
+/// <0, 0, >0 as memcmp of what follows the first words.
+inline int compare_rest(const std::uint8_t* a, const std::uint8_t* b) {
+  return std::memcmp(a + sizeof(std::uint64_t), b + sizeof(std::uint64_t), kKeySize - sizeof(std::uint64_t));
+}
+/// <0, 0, >0 as memcmp of two keys.
 inline int compare_keys(const std::uint8_t* a, const std::uint8_t* b) {
-  const std::uint64_t first_a = __builtin_bswap64(load<std::uint64_t>(a));
-  const std::uint64_t first_b = __builtin_bswap64(load<std::uint64_t>(b));
+  const std::uint64_t first_a = first_word(a);
+  const std::uint64_t first_b = first_word(b);
   if (first_a != first_b) return first_a < first_b ? -1 : 1;
-  return std::memcmp(a + sizeof first_a, b + sizeof first_b, kKeySize - sizeof first_a);
+  return compare_rest(a, b);
 }
 
 /// Opens node `index` and checks that it has the form our trees have.
@@ -39,20 +47,35 @@ struct Position {
   bool damaged;
 };
 
+/// The key of node `index`, which has the size of ours and lies inside its page; else nullptr. A search needs no more
+/// of the nodes that it passes.
+inline const std::uint8_t* key_at(const TreePage& page, unsigned index) {
+  const unsigned offset = load16(page.bytes + kPageHeaderSize + std::size_t{2} * index);
+  if ((offset & 1) != 0 || offset < kPageHeaderSize || offset > page.size - kNodeHeaderSize - kKeySize ||
+      load16(page.bytes + offset + 6) != kKeySize) {
+    return nullptr;
+  }
+  return page.bytes + offset + kNodeHeaderSize;
+}
+
 /// Searches nodes first..count-1. In a branch `first` is 1: the first key counts as lower than all.
-inline Position upper_bound(const TreePage& page, bool leaf, const std::uint8_t* key, Node& node) {
+inline Position upper_bound(const TreePage& page, bool leaf, const std::uint8_t* key) {
   unsigned low = leaf ? 0 : 1;
   unsigned high = page.nodes;
+  const std::uint64_t wanted = first_word(key);
   while (low < high) {
     const unsigned middle = (low + high) / 2;
-    if (!open_node(page, middle, leaf, node)) return {0, false, true};
-    const int order = compare_keys(key, node.key(page));
-    if (order == 0) return {middle + 1, true, false};
-    if (order < 0) {
-      high = middle;
-    } else {
-      low = middle + 1;
+    const std::uint8_t* other = key_at(page, middle);
+    if (other == nullptr) return {0, false, true};
+    const std::uint64_t first = first_word(other);
+    bool below = wanted < first;
+    if (wanted == first) {
+      const int order = compare_rest(key, other);
+      if (order == 0) return {middle + 1, true, false};
+      below = order < 0;
     }
+    high = below ? middle : high;
+    low = below ? low : middle + 1;
   }
   return {low, false, false};
 }
@@ -80,7 +103,7 @@ Lookup descend(const PageSource& pages, const Meta& meta, const std::uint8_t* ke
       return Lookup::hit;
     }
     Node node;
-    const Position at = upper_bound(page, false, key, node);
+    const Position at = upper_bound(page, false, key);
     if (at.damaged || !node.open(page, at.index - 1, false)) return Lookup::corrupt;
     if (!on_branch(page, at.index)) return Lookup::corrupt;
     number = node.child;
@@ -96,9 +119,10 @@ Lookup find(const PageSource& pages, const Meta& meta, const trust::Digest& key,
       descend(pages, meta, key.bytes.data(), buffer, leaf, hooks, [](const TreePage&, unsigned) { return true; });
   if (reached != Lookup::hit) return reached;
   Node node;
-  const Position at = upper_bound(leaf, true, key.bytes.data(), node);
+  const Position at = upper_bound(leaf, true, key.bytes.data());
   if (at.damaged) return Lookup::corrupt;
   if (!at.exact) return Lookup::miss;
+  if (!open_node(leaf, at.index - 1, true, node)) return Lookup::corrupt;
   hooks.at(ReadStep::record_found);
   std::memcpy(static_cast<void*>(&out), node.data(leaf), kRecordSize);
   return Lookup::hit;
