@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For hit_cost.py: 512 entries, and as many gets of one way as it is told. What two runs with different counts differ
-// by is what the gets cost.
+// For hit_cost.py and python_peers.py: 512 entries, and as many gets of one way as it is told. What two runs with
+// different counts differ by is what the gets cost. Prints the nanoseconds of one.
 //
 //   hit_probe table|index|lmdb|put COUNT
 #include <string_view>
@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   }
   bench::ChangeCounter changes(folder.path() + "/tlcache");
   bench::Lmdb::Reader reader(lmdb);
+  const std::uint64_t start = bench::now_ns();
   for (std::uint64_t i = 0; i < count; ++i) {
     const bench::Key& key = keys[i * 37 % kEntries];
     if (way == "index") changes.raise();
@@ -50,5 +51,7 @@ int main(int argc, char** argv) {
     else
       get(cache.get(), key.get());
   }
+  const auto took = static_cast<double>(bench::now_ns() - start);
+  std::printf("%.1f\n", took / static_cast<double>(std::max<std::uint64_t>(count, 1)));
   return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One compile for many. 64 separately started processes want one cold key whose compile takes two seconds; 64 threads
-// want 126 cold keys. The compiler is a callback that appends a line to a file and sleeps, so that it can be counted.
+// One compile for many. 64 separately started processes wait at a barrier until all are there; then each opens the
+// store, builds its key and wants the same cold artifact, whose compile takes two seconds. 64 threads want 126 cold keys.
+// The compiler is a callback that sleeps and appends a line to a file, so that compiles are counted by what it wrote.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "shared_page.hpp"
 #include "support.hpp"
 
 extern char** environ;
@@ -57,7 +59,14 @@ void get_or_compile(tlc_cache* cache, std::uint64_t number, Compiler& compiler) 
   tlc_artifact_release(artifact);
 }
 
+struct Barrier {
+  std::atomic<int> arrived{0};
+};
+
 int child(const std::string& folder) {
+  const bench::SharedPage<Barrier> barrier(folder + "/barrier");
+  barrier->arrived.fetch_add(1);
+  while (barrier->arrived.load() < kProcesses) std::this_thread::sleep_for(std::chrono::microseconds(100));
   Compiler compiler{folder + "/compiled", std::chrono::seconds(2), bench::bytes(16 << 10, 5)};
   const bench::Cache cache = bench::open_cache(folder + "/tlcache");
   get_or_compile(cache.get(), 1, compiler);
@@ -75,6 +84,7 @@ std::vector<std::uint64_t> numbers_in(const std::string& path) {
 
 void processes(const char* self) {
   const bench::ScratchFolder folder;
+  const bench::SharedPage<Barrier> barrier(folder.path() + "/barrier");
   const char* arguments[] = {self, "--child", folder.path().c_str(), nullptr};
   std::vector<pid_t> children(kProcesses);
   for (pid_t& each : children)

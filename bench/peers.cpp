@@ -40,12 +40,21 @@ Lmdb::~Lmdb() {
 }
 
 void Lmdb::put(std::string_view key, std::string_view value) {
-  MDB_txn* transaction = nullptr;
-  check(mdb_txn_begin(environment_, nullptr, 0, &transaction), "mdb_txn_begin");
+  Batch(*this).put(key, value);
+}
+
+Lmdb::Batch::Batch(Lmdb& into) : tree_(into.tree_) {
+  check(mdb_txn_begin(into.environment_, nullptr, 0, &transaction_), "mdb_txn_begin");
+}
+
+Lmdb::Batch::~Batch() {
+  check(mdb_txn_commit(transaction_), "mdb_txn_commit");
+}
+
+void Lmdb::Batch::put(std::string_view key, std::string_view value) {
   MDB_val name = value_of(key);
   MDB_val bytes = value_of(value);
-  check(mdb_put(transaction, tree_, &name, &bytes, 0), "mdb_put");
-  check(mdb_txn_commit(transaction), "mdb_txn_commit");
+  check(mdb_put(transaction_, tree_, &name, &bytes, 0), "mdb_put");
 }
 
 Lmdb::Reader::Reader(Lmdb& from) : tree_(from.tree_) {
@@ -55,6 +64,16 @@ Lmdb::Reader::Reader(Lmdb& from) : tree_(from.tree_) {
 
 Lmdb::Reader::~Reader() {
   mdb_txn_abort(transaction_);
+}
+
+bool Lmdb::Reader::has(std::string_view key) {
+  if (mdb_txn_renew(transaction_) != 0) failed();
+  MDB_val name = value_of(key);
+  MDB_val value{};
+  const int found = mdb_get(transaction_, tree_, &name, &value);
+  mdb_txn_reset(transaction_);
+  if (found != 0 && found != MDB_NOTFOUND) failed();
+  return found == 0;
 }
 
 void Lmdb::Reader::failed() {
@@ -93,9 +112,21 @@ void Sqlite::put(std::string_view key, std::string_view value) {
   sqlite3_reset(insert_);
 }
 
-void Sqlite::step_to(std::string_view key) {
+int Sqlite::step(std::string_view key) {
   sqlite3_bind_blob(select_, 1, key.data(), static_cast<int>(key.size()), SQLITE_STATIC);
-  if (sqlite3_step(select_) != SQLITE_ROW) fail(sqlite3_errmsg(database_));
+  return sqlite3_step(select_);
+}
+
+void Sqlite::step_to(std::string_view key) {
+  if (step(key) != SQLITE_ROW) fail(sqlite3_errmsg(database_));
+}
+
+bool Sqlite::has(std::string_view key) {
+  const int found = step(key);
+  if (found == SQLITE_ROW) use(reinterpret_cast<std::uintptr_t>(sqlite3_column_blob(select_, 0)));
+  sqlite3_reset(select_);
+  if (found != SQLITE_ROW && found != SQLITE_DONE) fail(sqlite3_errmsg(database_));
+  return found == SQLITE_ROW;
 }
 
 Files::Files(std::string folder) : folder_(std::move(folder)) {

@@ -24,6 +24,20 @@ class Lmdb {
   ~Lmdb();
   void put(std::string_view key, std::string_view value);
 
+  /// Many puts in one transaction, which ends with it.
+  class Batch {
+   public:
+    explicit Batch(Lmdb& into);
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+    ~Batch();
+    void put(std::string_view key, std::string_view value);
+
+   private:
+    MDB_txn* transaction_ = nullptr;
+    MDB_dbi tree_ = 0;
+  };
+
   class Reader {
    public:
     explicit Reader(Lmdb& from);
@@ -40,6 +54,7 @@ class Lmdb {
       see(Bytes(static_cast<const char*>(value.mv_data), value.mv_size));
       mdb_txn_reset(transaction_);
     }
+    [[nodiscard]] bool has(std::string_view key);
 
    private:
     [[noreturn]] static void failed();
@@ -62,6 +77,7 @@ class Sqlite {
   void put(std::string_view key, std::string_view value);
   /// Moves what the log holds into the file: only that is read by the mapping.
   void checkpoint() { run("PRAGMA wal_checkpoint(TRUNCATE)"); }
+  [[nodiscard]] bool has(std::string_view key);
   template <typename See>
   void get(std::string_view key, const See& see) {
     step_to(key);
@@ -72,6 +88,7 @@ class Sqlite {
 
  private:
   void step_to(std::string_view key);
+  int step(std::string_view key);
   void run(const char* sql);
   sqlite3* database_ = nullptr;
   sqlite3_stmt* select_ = nullptr;

@@ -91,11 +91,11 @@ std::vector<double> interleave(const std::vector<Arm>& arms, int rounds) {
   return medians;
 }
 
-Cache open_cache(const std::string& folder) {
+Cache open_cache(const std::string& folder, std::uint64_t limit) {
   tlc_cache_options options;
   tlc_cache_options_init(&options);
   options.directory = text(folder);
-  options.limit_bytes = std::uint64_t{4} << 30;
+  options.limit_bytes = limit;
   options.flags = TLC_OPEN_STRICT | TLC_OPEN_NO_ENV;
   tlc_cache* cache = nullptr;
   tlc_error error;

@@ -88,7 +88,8 @@ inline tlc_str text(std::string_view view) {
 }
 
 /// Opens the store of a folder, whatever the environment says; fails where none can be used.
-[[nodiscard]] Cache open_cache(const std::string& folder);
+/// `limit`: bytes, of a store that is made.
+[[nodiscard]] Cache open_cache(const std::string& folder, std::uint64_t limit = std::uint64_t{4} << 30);
 [[nodiscard]] Request make_request(std::uint64_t number);
 [[nodiscard]] Key make_key(std::uint64_t number);
 [[nodiscard]] Bundle make_bundle(const std::string& member);
