@@ -3,7 +3,7 @@
 """Runs the benchmarks and prints one table: ours, the peers, the ratio, its bound, whether it is met.
 
     cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DTLC_BUILD_BENCH=ON && cmake --build build
-    python3 bench/run.py --build build [--quick] [--json] [--only get,key,first,put,compile,million]
+    python3 bench/run.py --build build [--quick] [--json] [--only get,key,first,put,compile,million,python]
 
 Each ratio is of two things measured in turn in the same run, medians of many short slices; the numbers themselves say
 little on a machine that does other work. TMPDIR says where the stores are: a folder on a local disk.
@@ -24,6 +24,9 @@ PROGRAMS = {
     "million": "million",
 }
 SIMPLE_PEERS = ("sqlite_4096", "sqlite_16384", "file_read", "file_mmap")
+
+
+PYTHON = "python"  # the group that python_peers.py measures
 
 
 class Row:
@@ -113,6 +116,17 @@ def run_program(path, quick):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def rows_of_python(python, build, quick):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_peers.py")
+    command = [python, script, "--build", build, "--json"] + (["--quick"] if quick else [])
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit("bench: python_peers.py failed")
+    for line in done.stdout.splitlines():
+        each = json.loads(line)
+        yield Row(each["row"], each["ours"], each["peer"], each["peer_name"], each["ratio"], each["bound_is"], each["bound"])
+
+
 def number(value, unit):
     if unit == "ns" and value >= 10_000:
         return f"{value / 1000:.1f} us"
@@ -137,17 +151,24 @@ def main():
     parser.add_argument("--build", default="build", help="the build folder (default: build)")
     parser.add_argument("--quick", action="store_true", help="few rounds: to see that it works, not for numbers")
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")
-    parser.add_argument("--only", default=",".join(PROGRAMS), help="which groups, with commas (default: all)")
+    parser.add_argument("--only", help="which groups, with commas (default: all; python only where --python is given)")
+    parser.add_argument("--python", help="a Python that has tlcache and its peers (see python_peers.py)")
     arguments = parser.parse_args()
     results = []
-    for group in arguments.only.split(","):
+    default = [*PROGRAMS, PYTHON] if arguments.python else PROGRAMS
+    groups = arguments.only.split(",") if arguments.only else list(default)
+    for group in groups:
+        if group == PYTHON:
+            continue
         if group not in PROGRAMS:
-            sys.exit(f"bench: no group {group}; there are {', '.join(PROGRAMS)}")
+            sys.exit(f"bench: no group {group}; there are {', '.join([*PROGRAMS, PYTHON])}")
         path = os.path.join(arguments.build, "bench", "tlc_bench_" + PROGRAMS[group])
         if not os.path.exists(path):
             sys.exit(f"bench: {path} is not built; configure with -DTLC_BUILD_BENCH=ON")
         results += run_program(path, arguments.quick)
     rows = [row for result in results for row in rows_of(result["case"], result["values"])]
+    if PYTHON in groups:
+        rows += rows_of_python(arguments.python or sys.executable, arguments.build, arguments.quick)
     if arguments.json:
         json.dump({"machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
                    "quick": arguments.quick, "measured": results, "rows": [row.as_dict() for row in rows]},
