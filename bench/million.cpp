@@ -88,10 +88,9 @@ void gets(const std::string& folder, const std::string& peer, std::size_t count,
         },
         keys.size()}},
       rounds);
-  bench::report("million_get", {{"entries", static_cast<double>(count)},
-                                {"index", times[0]},
-                                {"table", times[1]},
-                                {"lmdb", times[2]}});
+  bench::report(
+      "million_get",
+      {{"entries", static_cast<double>(count)}, {"index", times[0]}, {"table", times[1]}, {"lmdb", times[2]}});
 }
 
 }  // namespace

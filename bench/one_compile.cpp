@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One compile for many. 64 separately started processes wait at a barrier until all are there; then each opens the
-// store, builds its key and wants the same cold artifact, whose compile takes two seconds. 64 threads want 126 cold keys.
-// The compiler is a callback that sleeps and appends a line to a file, so that compiles are counted by what it wrote.
+// store, builds its key and wants the same cold artifact, whose compile takes two seconds. 64 threads want 126 cold
+// keys. The compiler is a callback that sleeps and appends a line to a file, so that compiles are counted by what it
+// wrote.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>

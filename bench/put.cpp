@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A put of 16 KiB at default durability, until another process can read it. Beside a bare index commit without sync plus a
-// pwrite of the payload, and SQLite. For each there is a second process, started by exec, that asks for the entry again and
-// again, and takes the time when it has read it (ours: verified it).
+// A put of 16 KiB at default durability, until another process can read it. Beside a bare index commit without sync
+// plus a pwrite of the payload, and SQLite. For each there is a second process, started by exec, that asks for the
+// entry again and again, and takes the time when it has read it (ours: verified it).
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Flights: which keys this process is compiling, so that its other threads wait for one compile.
+// Flights: which keys this process is compiling, so that its other threads wait for one compile. Caches that are open
+// on the same store share one object: they share the open files of its compile locks too, which do not exclude each
+// other.
 //
 // The thread that takes off holds the key's compile lock, or is waiting for the process that does; the others wait for
 // its landing. A failure is passed on to those who waited.

@@ -89,7 +89,10 @@ Result<std::unique_ptr<Local>> Local::open(const Settings& settings) {
       log(TLC_LOG_WARN, "store", "working from memory: " + local->reason_);
     }
   }
-  const store::Store* store = local->store_.get();
+  store::Store* store = local->store_.get();
+  local->flights_ = store == nullptr ? std::make_shared<Flights>()
+                                     : std::static_pointer_cast<Flights>(store->companion(
+                                           []() -> std::shared_ptr<void> { return std::make_shared<Flights>(); }));
   local->files_ =
       std::make_unique<store::FileMemo>(store == nullptr ? -1 : store->dir(), store != nullptr && !store->read_only());
   return local;

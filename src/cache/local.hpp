@@ -39,7 +39,7 @@ class Local {
   [[nodiscard]] store::ArtifactTable& memory() { return *memory_; }
 
   [[nodiscard]] store::FileMemo& files() { return *files_; }
-  [[nodiscard]] Flights& flights() { return flights_; }
+  [[nodiscard]] Flights& flights() { return *flights_; }
   [[nodiscard]] Modules& modules() { return modules_; }
 
   std::unique_ptr<Local> previous;  ///< the one this replaced in the same process
@@ -54,7 +54,7 @@ class Local {
   std::shared_ptr<store::Store> store_;
   std::shared_ptr<store::ArtifactTable> memory_;
   std::unique_ptr<store::FileMemo> files_;
-  Flights flights_;
+  std::shared_ptr<Flights> flights_;  // of all caches on the same store
   Modules modules_;
 };
 

@@ -252,4 +252,10 @@ void Store::fold_counters() {
   }
 }
 
+std::shared_ptr<void> Store::companion(const std::function<std::shared_ptr<void>()>& make) {
+  const std::lock_guard lock(companion_mutex_);
+  if (companion_ == nullptr) companion_ = make();
+  return companion_;
+}
+
 }  // namespace tlc::store

@@ -159,6 +159,8 @@ class Store : public std::enable_shared_from_this<Store> {
   void fold_counters();
 
   [[nodiscard]] CompileLocks& compile_locks() { return compile_locks_; }
+  /// An object of the layer above that all who have this store share; `make` is called once, at the first call.
+  std::shared_ptr<void> companion(const std::function<std::shared_ptr<void>()>& make);
   [[nodiscard]] const std::shared_ptr<ArtifactTable>& table() const { return table_; }
   [[nodiscard]] const Control& control() const { return control_; }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -231,6 +233,8 @@ class Store : public std::enable_shared_from_this<Store> {
   SegmentSet segments_;
   Appender appender_;
   CompileLocks compile_locks_;
+  std::mutex companion_mutex_;
+  std::shared_ptr<void> companion_;
   std::shared_ptr<ArtifactTable> table_;
   std::atomic<std::uint64_t> seen_removed_{0};
   std::atomic<std::uint64_t> trimmed_to_{0};  // opened segments' bytes after the last limit_mappings

@@ -199,6 +199,31 @@ void test_begin_and_publish(void**) {
   tlc_artifact_release(artifact);
 }
 
+// Two caches on one folder share its store, and the open files of its locks.
+void test_two_caches_on_one_folder(void**) {
+  const Scratch scratch;
+  const auto first = open_cache(scratch.path());
+  const auto second = open_cache(scratch.path());
+  const auto key = make_key(make_request("a", "1").get());
+  tlc_artifact* artifact = nullptr;
+  tlc_lock* lock = nullptr;
+  assert_int_equal(tlc_cache_begin(first.get(), key.get(), TLC_WAIT_NONE, nullptr, &artifact, &lock, nullptr),
+                   TLC_LOCKED);
+  tlc_status waited = -1;
+  tlc_lock* other = nullptr;
+  std::thread([&] {
+    tlc_artifact* none = nullptr;
+    waited = tlc_cache_begin(second.get(), key.get(), 20, nullptr, &none, &other, nullptr);
+  }).join();
+  assert_int_equal(waited, TLC_TIMEOUT);
+  std::thread waiter(
+      [&] { waited = tlc_cache_begin(second.get(), key.get(), 20000, nullptr, &artifact, &other, nullptr); });
+  assert_int_equal(tlc_lock_publish(lock, make_bundle("one").get(), nullptr, nullptr), TLC_OK);
+  waiter.join();
+  assert_int_equal(waited, TLC_OK);
+  tlc_artifact_release(artifact);
+}
+
 void test_a_leaders_failure_reaches_its_waiters(void**) {
   const Scratch scratch;
   const auto cache = open_cache(scratch.path());
@@ -385,6 +410,7 @@ int main() {
       cmocka_unit_test(test_failures_are_kept_on_request),
       cmocka_unit_test(test_required_members),
       cmocka_unit_test(test_begin_and_publish),
+      cmocka_unit_test(test_two_caches_on_one_folder),
       cmocka_unit_test(test_a_leaders_failure_reaches_its_waiters),
       cmocka_unit_test(test_a_wait_can_be_cancelled),
       cmocka_unit_test(test_guards),
