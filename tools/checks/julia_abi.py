@@ -58,9 +58,11 @@ class Fault(Exception):
 
 
 def blank(text):
-    """Comments, strings and characters become spaces; offsets and lines stay."""
+    """Comments become spaces, and so does what is in strings and characters; offsets and lines stay."""
     def spaces(m):
-        return re.sub(r"[^\n]", " ", m.group())
+        found = m.group()
+        inside = re.sub(r"[^\n]", " ", found)
+        return inside if found[0] == "#" else found[0] + inside[1:-1] + found[-1]
     return re.sub(r'#=.*?=#|#[^\n]*|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\])*"|(?<![\w)\]}\'])\'(?:\\.[^\']*|[^\'\\])\'', spaces, text,
                   flags=re.S)
 

@@ -133,6 +133,7 @@ function shut(cache::Cache, seconds::Float64)
 end
 
 function close_all()
+    ENDING[] = true
     for cache in collect(keys(OPEN_CACHES))
         shut(cache, 0.2)
     end
@@ -142,7 +143,7 @@ end
 # A finalizer must not wait, and closing may: a task does it.
 function close_later(cache::Cache)
     ptr = cache.ptr
-    ptr == C_NULL && return nothing
+    (ptr == C_NULL || ENDING[]) && return nothing
     cache.ptr = C_NULL
     Threads.@spawn tlc_cache_close(ptr)
     return nothing

@@ -46,7 +46,7 @@ end
 # A finalizer must not wait, and the last reference to a cache may be the lock's: a task ends it.
 function abandon_later(lock::CompileLock)
     ptr = take_handle(lock)
-    ptr == C_NULL || Threads.@spawn tlc_lock_abandon(ptr)
+    (ptr == C_NULL || ENDING[]) || Threads.@spawn tlc_lock_abandon(ptr)
     return nothing
 end
 
@@ -166,7 +166,8 @@ mutable struct Flight
 end
 Flight() = Flight(current_task(), Threads.Condition(), false, nothing)
 
-const FLIGHTS = Dict{Tuple{UInt,Digest},Flight}()
+# By the key alone: caches of one folder share a store.
+const FLIGHTS = Dict{Digest,Flight}()
 const FLIGHTS_LOCK = ReentrantLock()
 
 function locked(f::F, guard) where {F}
@@ -179,19 +180,19 @@ function locked(f::F, guard) where {F}
 end
 
 # The key's flight, and whether it is this task's to land.
-function board(place::Tuple{UInt,Digest})
+function board(key::Digest)
     return locked(FLIGHTS_LOCK) do
-        flight = get(FLIGHTS, place, nothing)
+        flight = get(FLIGHTS, key, nothing)
         flight === nothing || return (flight, false)
         flight = Flight()
-        FLIGHTS[place] = flight
+        FLIGHTS[key] = flight
         return (flight, true)
     end
 end
 
-function land(place::Tuple{UInt,Digest}, flight::Flight, exception)
+function land(key::Digest, flight::Flight, exception)
     locked(FLIGHTS_LOCK) do
-        get(FLIGHTS, place, nothing) === flight && delete!(FLIGHTS, place)
+        get(FLIGHTS, key, nothing) === flight && delete!(FLIGHTS, key)
     end
     locked(flight.landed) do
         flight.over = true
@@ -322,14 +323,13 @@ function flow(f, cache::Cache, request::Request, seconds::Float64, keep_failure:
     found = look(cache, request, flags)
     found === nothing || return found
     key = Key(cache, request)
-    place = (UInt(objectid(cache)), key.digest)
     deadline = time() + seconds
     while true
-        flight, mine = board(place)
+        flight, mine = board(key.digest)
         # A compile that asks for its own key compiles for itself.
         !mine && flight.owner === current_task() && return compile_for(f, cache, request, key, flags, keep_failure)
         if mine
-            return lead(f, cache, request, key, place, flight, deadline, flags, keep_failure)
+            return lead(f, cache, request, key, flight, deadline, flags, keep_failure)
         end
         wait_for(flight, deadline) || return compile_for(f, cache, request, key, flags, keep_failure)
         flight.exception === nothing || throw(flight.exception)
@@ -339,7 +339,7 @@ function flow(f, cache::Cache, request::Request, seconds::Float64, keep_failure:
 end
 
 # This task speaks for the process.
-function lead(f, cache::Cache, request::Request, key::Key, place, flight::Flight, deadline::Float64, flags::UInt64,
+function lead(f, cache::Cache, request::Request, key::Key, flight::Flight, deadline::Float64, flags::UInt64,
               keep_failure::Bool)
     turn = nothing
     thrown = nothing
@@ -361,7 +361,7 @@ function lead(f, cache::Cache, request::Request, key::Key, place, flight::Flight
     finally
         turn isa CompileLock && abandon!(turn)
         # One that was interrupted says nothing of the source: the next task compiles.
-        land(place, flight, thrown isa InterruptException ? nothing : thrown)
+        land(key.digest, flight, thrown isa InterruptException ? nothing : thrown)
     end
 end
 

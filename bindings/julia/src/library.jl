@@ -143,6 +143,9 @@ end
     return nothing
 end
 
+# Set when the process ends: finalizers start no task any more.
+const ENDING = Ref{Bool}(false)
+
 function __init__()
     LIBRARY_PROBLEM[] = open_library!()
     atexit(close_all)

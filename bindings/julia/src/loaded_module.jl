@@ -21,7 +21,7 @@ take_handle(loaded::LoadedModule) = (@atomicswap loaded.ptr = Ptr{tlc_module}(C_
 # A finalizer must not wait, and a driver may when it unloads: a task does it.
 function unload_later(loaded::LoadedModule)
     ptr = take_handle(loaded)
-    ptr == C_NULL || Threads.@spawn tlc_module_release(ptr)
+    (ptr == C_NULL || ENDING[]) || Threads.@spawn tlc_module_release(ptr)
     return nothing
 end
 
