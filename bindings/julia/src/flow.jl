@@ -26,10 +26,9 @@ that is lost is abandoned when the garbage collector finds it.
 """
 mutable struct CompileLock
     @atomic ptr::Ptr{tlc_lock}
-    taken::Float64
 
     function CompileLock(ptr::Ptr{tlc_lock})
-        lock = new(ptr, time())
+        lock = new(ptr)
         return finalizer(abandon_later, lock)
     end
 end

@@ -6,14 +6,14 @@ const EXAMPLES = joinpath(@__DIR__, "..", "examples")
 run_example(name; environment) = run_julia("include($(repr(joinpath(EXAMPLES, name))))"; environment=environment)
 
 # A ptxas that makes what looks like a cubin and counts its runs: what is tested is the way there and back.
-const PTXAS = """
+const PTXAS = raw"""
 #!/bin/sh
-echo run >> "\$COUNT_RUNS"
-while [ \$# -gt 0 ]; do
-  case "\$1" in --output-file) output=\$2; shift ;; esac
+echo run >> "$COUNT_RUNS"
+while [ $# -gt 0 ]; do
+  case "$1" in --output-file) output=$2; shift ;; esac
   shift
 done
-printf '\\177ELF and the rest' > "\$output"
+printf '\177ELF and the rest' > "$output"
 echo "ptxas info : all is well"
 """
 

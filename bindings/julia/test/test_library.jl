@@ -26,6 +26,12 @@ const USE = "using TLCache; try; Cache(); println(\"no error\"); catch e; printl
         @test TLCache.status_name(TLCache.TLC_E_IO) == "TLC_E_IO"
     end
 
+    @testset "every exported name has a docstring" begin
+        documented = Base.Docs.meta(TLCache)
+        lacking = [name for name in names(TLCache) if name !== :TLCache && !haskey(documented, Base.Docs.Binding(TLCache, name))]
+        @test lacking == Symbol[]
+    end
+
     @testset "structs and constants are compared" begin
         @test TLCache.layout_differences(TLCache.library_layout()) == String[]
         @test TLCache.constant_differences(TLCache.library_constants()) == String[]
