@@ -160,3 +160,42 @@ function read_number(reader::JsonReader)
     whole = found.captures[1] === nothing && found.captures[2] === nothing
     return whole ? parse(Int, found.match) : parse(Float64, found.match)
 end
+
+# ---------------------------------------------------------------- fields as the conformance files give them
+
+# A vector that Julia's types cannot say.
+struct NotExpressible <: Exception end
+
+vector_text(value::AbstractString) = String(value)
+vector_text(value::AbstractDict) = String(hex2bytes(value["hex"]))
+
+vector_fields(fields) = Pair{String,Any}[vector_text(field["name"]) => vector_value(field) for field in fields]
+
+function vector_map(fields)
+    given = vector_fields(fields)
+    length(unique(first.(given))) == length(given) || throw(NotExpressible())    # a name twice in a Dict
+    return Dict{String,Any}(given)
+end
+
+function vector_value(field)
+    kind = field["type"]
+    value = get(field, "value", nothing)
+    if kind == "null" || kind == "bool"
+        return value
+    elseif kind == "int"
+        return parse(BigInt, value)
+    elseif kind == "f64"
+        return reinterpret(Float64, parse(UInt64, value[3:end]; base=16))
+    elseif kind == "f32"
+        return reinterpret(Float32, parse(UInt32, value[3:end]; base=16))
+    elseif kind == "text"
+        return vector_text(value)
+    elseif kind == "bytes"
+        return hex2bytes(value)
+    elseif kind == "digest"
+        return Digest(value)
+    end
+    any(item -> !isempty(get(item, "flags", [])), value) && throw(NotExpressible())    # flags inside a list or map
+    kind == "list" && return Any[vector_value(item) for item in value]
+    return vector_map(value)
+end
