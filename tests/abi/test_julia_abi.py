@@ -5,14 +5,17 @@ description, is named at its place. Needs no Julia.
 
 usage: test_julia_abi.py [--show]
 """
+import contextlib
+import io
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools/checks"))
+import julia_abi  # noqa: E402
 FUNCTIONS, TYPES, CONSTANTS = "src/abi/functions.jl", "src/abi/types.jl", "src/abi/constants.jl"
 
 # (what, file, text, its replacement, words of the fault)
@@ -87,9 +90,11 @@ IN_THE_HEADERS = [
 
 
 def check(package, abi):
-    done = subprocess.run([sys.executable, str(ROOT / "tools/checks/julia_abi.py"), "--package", str(package), "--abi", str(abi)],
-                          capture_output=True, text=True)
-    return done.returncode, done.stdout + done.stderr
+    """(exit code, what it said)"""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = julia_abi.main(["--package", str(package), "--abi", str(abi)])
+    return code, said.getvalue()
 
 
 def main():

@@ -375,11 +375,11 @@ class Checker:
         return self.faults
 
 
-def main():
+def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", type=Path, default=ROOT / "bindings/julia")
     parser.add_argument("--abi", type=Path, default=ROOT / "tests/abi/abi.json")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     checker = Checker(arguments.package.resolve(), json.loads(arguments.abi.read_text("utf-8")))
     faults = checker.run()
     for fault in faults:
