@@ -51,7 +51,8 @@ is free at once. Not needed: the garbage collector does the same.
 """
 function Base.close(artifact::Artifact)
     (@atomicswap artifact.closed = true) && return nothing
-    (@atomic artifact.lent) || finalize(artifact)
+    # Not finalize(artifact), which searches all that has a finalizer.
+    (@atomic artifact.lent) || release_artifact(artifact)
     return nothing
 end
 Base.isopen(artifact::Artifact) = !(@atomic artifact.closed)

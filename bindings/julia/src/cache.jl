@@ -173,6 +173,8 @@ The artifact of the key, or `default`. Makes no system call when this process ha
 `KeyError` instead.
 """
 @inline function Base.get(cache::Cache, key::Key, default)
+    # Without try and finally, which would cost more than the rest: where Ctrl-C strikes between `enter` and `leave`, `close` waits
+    # in vain and leaves the cache to the garbage collector.
     out = Ref{Ptr{tlc_artifact}}(C_NULL)
     count = enter(cache)
     status = tlc_cache_get(cache, key, out, C_NULL)
