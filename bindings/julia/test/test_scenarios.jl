@@ -43,7 +43,7 @@ function request_of(stage::Stage, name)
 end
 key_of(stage::Stage, name) = Key(request_of(stage, name))
 
-cache_of(stage::Stage, step) = stage.caches[get(step, "cache", "cache")]
+cache_of(stage::Stage, step) = stage.caches[get(step, "cache", "c")]
 
 function bundle_of(stage::Stage, step)
     bundle = Bundle(members_of(step); label=get(step, "label", nothing))
@@ -58,12 +58,12 @@ end
 function step_open(stage, step)
     options = Dict(Symbol(name) => true for name in get(step, "options", String[]))
     folder = joinpath(stage.folder, get(step, "folder", "store"))
-    stage.caches[get(step, "cache", "cache")] = Cache(folder; ignore_environment=true, limit=get(step, "limit", 0), options...)
+    stage.caches[get(step, "cache", "c")] = Cache(folder; ignore_environment=true, limit=get(step, "limit", 0), options...)
     return nothing
 end
 
 function step_close(stage, step)
-    close(pop!(stage.caches, get(step, "cache", "cache")))
+    close(pop!(stage.caches, get(step, "cache", "c")))
     return nothing
 end
 
@@ -119,6 +119,7 @@ function step_check(stage, step)
     @test sort!(collect(keys(artifact))) == sort!(collect(keys(wanted)))
     for (name, bytes) in wanted
         @test artifact[name] == bytes
+        @test TLCache.read_member(artifact, name) == bytes
     end
     facts = TLCache.info(artifact)
     haskey(step, "namespace") && @test facts.namespace == step["namespace"]
