@@ -222,11 +222,11 @@ end
 # ---------------------------------------------------------------- publish
 
 # The artifact that a publishing call handed out, or its error.
-function published(status::Int32, out::Base.RefValue{Ptr{tlc_artifact}}, err)
+function published(status::Int32, out::Base.RefValue{Ptr{tlc_artifact}}, err, log::Union{Nothing,String}=nothing)
     stored = status == TLC_OK || status == TLC_EXISTED
     kept = stored || status == TLC_NOT_STORED || status == TLC_TOO_LARGE
     (kept && out[] != C_NULL) || throw(make_error(status, err))
-    return Artifact(out[], status, stored ? "" : first(error_details(status, err)))
+    return Artifact(out[], status, stored ? "" : first(error_details(status, err)), log)
 end
 
 """

@@ -326,11 +326,11 @@ function flow(f, cache::Cache, request::Request, seconds::Float64, keep_failure:
     while true
         flight, mine = board(key.digest)
         # A compile that asks for its own key compiles for itself.
-        !mine && flight.owner === current_task() && return compile_for(f, cache, request, key, flags, keep_failure)
+        !mine && flight.owner === current_task() && return compile_for(f, cache, request, key, nothing, flags, keep_failure)
         if mine
             return lead(f, cache, request, key, flight, deadline, flags, keep_failure)
         end
-        wait_for(flight, deadline) || return compile_for(f, cache, request, key, flags, keep_failure)
+        wait_for(flight, deadline) || return compile_for(f, cache, request, key, nothing, flags, keep_failure)
         flight.exception === nothing || throw(flight.exception)
         found = look(cache, request, flags)
         found === nothing || return found
@@ -350,10 +350,10 @@ function lead(f, cache::Cache, request::Request, key::Key, flight::Flight, deadl
             found === nothing || return found
             invalidate!(cache, turn)    # incomplete: a miss that the next publish replaces
         end
-        return compile_for(f, cache, request, key, flags, keep_failure)
+        return compile_for(f, cache, request, key, turn, flags, keep_failure)
     catch exception
         thrown = exception
-        if turn isa CompileLock
+        if turn isa CompileLock && isopen(turn)
             fail!(turn, failure_text(exception); status=failure_status(exception))
         end
         rethrow()
@@ -365,13 +365,15 @@ function lead(f, cache::Cache, request::Request, key::Key, flight::Flight, deadl
 end
 
 # Compiles by the registered backend and publishes.
-function compile_for(::Nothing, cache::Cache, request::Request, ::Key, flags::UInt64, keep_failure::Bool)
+function compile_for(::Nothing, cache::Cache, request::Request, ::Key, ::Union{Nothing,CompileLock}, flags::UInt64,
+                     keep_failure::Bool)
     keep = keep_failure ? TLC_COMPILE_KEEP_FAILURE : UInt64(0)
     return flow_result(run_flow(cache, request, nothing, flags | keep)...)
 end
 
-# Compiles by the caller's function and publishes.
-function compile_for(f, cache::Cache, request::Request, key::Key, flags::UInt64, keep_failure::Bool)
+# Compiles by the caller's function and publishes: by the lock if it is held, else as one who did not wait.
+function compile_for(f, cache::Cache, request::Request, key::Key, turn::Union{Nothing,CompileLock}, flags::UInt64,
+                     keep_failure::Bool)
     keep = keep_failure ? TLC_COMPILE_KEEP_FAILURE : UInt64(0)
     if keep_failure
         # Asks for a failure that is kept: where there is none, the library asks for a compile, which is still to be done.
@@ -393,5 +395,21 @@ function compile_for(f, cache::Cache, request::Request, key::Key, flags::UInt64,
     if bundle.compile_time === nothing
         bundle = as_bundle(bundle, nothing, time() - started, ())
     end
-    return flow_result(run_flow(cache, request, Delivery(bundle), flags)...)
+    turn === nothing && return flow_result(run_flow(cache, request, Delivery(bundle), flags)...)
+    return publish_compiled(turn, request, bundle)
+end
+
+# What tlc_cache_get_or_compile does with what its callback made.
+function publish_compiled(turn::CompileLock, request::Request, bundle::Bundle)
+    isempty(bundle.members) && throw(CompileError("the compile made no members"; log=bundle.log))
+    made = [member.name for member in bundle.members]
+    absent = [name for name in request.required if !(name in made)]
+    isempty(absent) ||
+        throw(CompileError("the compile did not make what the request requires: $(join(absent, ", "))"; log=bundle.log))
+    labelled = bundle.label === nothing ? as_bundle(bundle, request.label, nothing, ()) : bundle
+    out, err = Ref{Ptr{tlc_artifact}}(C_NULL), new_error()
+    status = with_native(labelled) do native
+        tlc_lock_publish(handle_to_end(turn), native, out, err)
+    end
+    return published(status, out, err, bundle.log)
 end
