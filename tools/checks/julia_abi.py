@@ -13,6 +13,7 @@ What the headers have and the package has not must be in the lists below, with t
 this reader does not know is an error, and so is a ccall anywhere but in functions.jl.
 
 usage: julia_abi.py [--package FOLDER] [--abi FILE]      exit code: 1 and file:line of each fault. Standard library only.
+       julia_abi.py --print NAME...                      what is to be written for functions, structs and constants of the headers
 """
 import argparse
 import json
@@ -129,6 +130,22 @@ class Checker:
             raise Fault(f"the type '{ctype}' of the headers is unknown here")
         name = SCALARS.get(base, base)
         return "Ptr{" * depth + name + "}" * depth
+
+    def text_of(self, name):
+        """A function, struct or constant as the package has to write it."""
+        if name in self.functions:
+            f = self.functions[name]
+            parts = [p["name"] + ("_" if p["name"] in KEYWORDS else "") + "::" + self.julia_type(p["type"]) for p in f["params"]]
+            waits = name in MAY_WAIT or any(part.endswith("::Ptr{tlc_cache}") for part in parts)
+            head = f"@bind {'gcsafe ' if waits else ''}{name}("
+            line = f"{head}{', '.join(parts)})::{self.julia_type(f['returns'])}"
+            return line if len(line) <= 118 else line.replace("(", "(\n    ", 1).replace(")::", "\n)::")
+        if name in self.structs:
+            members = [f"    {m['name']}::{self.julia_type(m['type'])}" for m in self.structs[name]["members"]]
+            return "\n".join([f"struct {name}", *members, "end"])
+        if name in self.constants:
+            return f"const {name} = {'Int32' if self.constants[name] < 0 else 'UInt32'}({self.constants[name]})"
+        raise Fault(f"{name} is not in the headers")
 
     # ---------------------------------------------------------------- functions
 
@@ -379,8 +396,16 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", type=Path, default=ROOT / "bindings/julia")
     parser.add_argument("--abi", type=Path, default=ROOT / "tests/abi/abi.json")
+    parser.add_argument("--print", nargs="+", metavar="NAME", dest="names")
     arguments = parser.parse_args(argv)
     checker = Checker(arguments.package.resolve(), json.loads(arguments.abi.read_text("utf-8")))
+    if arguments.names:
+        try:
+            print("\n".join(checker.text_of(name) for name in arguments.names))
+        except Fault as fault:
+            print(fault, file=sys.stderr)
+            return 1
+        return 0
     faults = checker.run()
     for fault in faults:
         print(f"bindings/julia/{fault}", file=sys.stderr)
