@@ -13,6 +13,8 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+# Reports of frameworks of tests of their own: a skipped test has its reason as message.
+OWN_REPORTS = ("python", "julia")
 CASE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (?!\d+ test)(\S+)", re.M)
 
 
@@ -32,10 +34,10 @@ def results(path):
         reason = failure.get("message") or "" if failure is not None else ""
         if skipped is not None:
             message = skipped.get("message") or ""
-            own_wish = path.stem == "python" or "SKIP_R" in message
+            own_wish = path.stem in OWN_REPORTS or "SKIP_R" in message
             status = "skipped" if own_wish else "failed"
-            reason = message if path.stem == "python" else last_line(output) if own_wish else f"did not run: {message}"
-        if path.stem == "python":
+            reason = message if path.stem in OWN_REPORTS else last_line(output) if own_wish else f"did not run: {message}"
+        if path.stem in OWN_REPORTS:
             name = f"{case.get('classname')}.{name}"
         inner = dict(reversed([(n, kind) for kind, n in reversed(CASE.findall(output))])) if status != "skipped" else {}
         if not inner:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+# The constants of include/tlcache, under their own names. tools/checks/julia_abi.py compares each with
+# tests/abi/abi.json and says which of the headers' are missing here; library.jl compares them with the library.
+
+const TLC_ABI_MAJOR = UInt32(0)
+const TLC_ABI_MINOR = UInt32(2)
+
+const TLC_OK = Int32(0)
+const TLC_MISS = Int32(1)
+const TLC_REJECTED = Int32(2)
+const TLC_NOT_STORED = Int32(3)
+const TLC_EXISTED = Int32(4)
+const TLC_CONFLICT = Int32(5)
+const TLC_TIMEOUT = Int32(6)
+const TLC_LOCKED = Int32(7)
+const TLC_TOO_LARGE = Int32(8)
+const TLC_E_INVALID = Int32(-1)
+const TLC_E_NOMEM = Int32(-2)
+const TLC_E_IO = Int32(-3)
+const TLC_E_INTERNAL = Int32(-4)
+const TLC_E_UNSUPPORTED = Int32(-5)
+const TLC_E_ABI = Int32(-6)
+const TLC_E_EXISTS = Int32(-7)
+const TLC_E_NOT_FOUND = Int32(-8)
+const TLC_E_UNCACHEABLE = Int32(-9)
+const TLC_E_COMPILE = Int32(-10)
+const TLC_E_LOAD = Int32(-11)
+const TLC_E_UNAVAILABLE = Int32(-12)
+const TLC_E_CANCELLED = Int32(-13)
+const TLC_E_FORKED = Int32(-14)
+const TLC_E_CALLBACK = Int32(-15)
+const TLC_E_DENIED = Int32(-16)
+const TLC_E_BUSY = Int32(-17)
+const TLC_E_CORRUPT = Int32(-18)
+
+const TLC_FEATURE_STORE = UInt64(1)
+const TLC_FEATURE_PLUGINS = UInt64(2)
+const TLC_FEATURE_PACKS = UInt64(4)
+const TLC_FEATURE_REMOTES = UInt64(8)
+
+const TLC_OPEN_STRICT = UInt64(1)
+const TLC_OPEN_READ_ONLY = UInt64(2)
+const TLC_OPEN_DURABLE = UInt64(4)
+const TLC_OPEN_VERIFY_STRICT = UInt64(8)
+const TLC_OPEN_ALLOW_PLUGINS = UInt64(16)
+const TLC_OPEN_MEMORY = UInt64(32)
+const TLC_OPEN_NO_ENV = UInt64(64)
+
+const TLC_DIGEST_SIZE = Int64(32)
+
+const TLC_FIELD_DIGEST_ONLY = UInt32(1)
+
+const TLC_TYPE_NULL = UInt32(0)
+const TLC_TYPE_BOOL = UInt32(1)
+const TLC_TYPE_INT = UInt32(2)
+const TLC_TYPE_F64 = UInt32(3)
+const TLC_TYPE_TEXT = UInt32(4)
+const TLC_TYPE_BYTES = UInt32(5)
+const TLC_TYPE_DIGEST = UInt32(6)
+const TLC_TYPE_LIST = UInt32(7)
+const TLC_TYPE_MAP = UInt32(8)
+
+const TLC_MEMBER_OPAQUE = UInt32(0)
+const TLC_MEMBER_SHARED_OBJECT = UInt32(1)
+const TLC_MEMBER_DEVICE_BINARY = UInt32(2)
+const TLC_MEMBER_DEVICE_IR = UInt32(3)
+const TLC_MEMBER_SOURCE = UInt32(4)
+const TLC_MEMBER_JSON = UInt32(5)
+const TLC_MEMBER_OBJECT = UInt32(6)
+
+const TLC_TIER_MEMORY = UInt32(0)
+const TLC_TIER_STORE = UInt32(1)
+const TLC_TIER_PACK = UInt32(2)
+const TLC_TIER_REMOTE = UInt32(3)
+
+const TLC_WAIT_DEFAULT = Int64(-1)
+const TLC_WAIT_NONE = Int64(0)
+
+const TLC_COMPILE_KEEP_FAILURE = UInt64(1)
+const TLC_COMPILE_CLOSED = UInt64(2)
+const TLC_COMPILE_NEVER = UInt64(4)
+
+const TLC_VERIFY_REPAIR = UInt32(1)
