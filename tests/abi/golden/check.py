@@ -22,6 +22,9 @@ from pathlib import Path
 
 from golden import GUARDED, interface, read, run, sha256, unpack
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from store_reader import read_store  # noqa: E402  pylint: disable=wrong-import-position
+
 BROKEN = """
 This library cannot read a store that version {version} wrote ({folder}).
  - If {version} is released: this would cost its users their stores. Mend the library. If the format has to change, give it a
@@ -52,6 +55,24 @@ def same(wanted, found, what):
     raise AssertionError(f"{what}:\n" + "\n".join(difflib.unified_diff(*lines, "as it was written", "as it is found", lineterm="")))
 
 
+def read_by_the_page(store, entries, keys):
+    """docs/store-format.md says the same: its reader finds the entries too, and no damage. Artifacts in all their parts."""
+    found = read_store(store)
+    assert found.damage == [], f"the independent reader: {found.damage}"
+    for name, entry in entries.items():
+        record = found.entries.get(bytes.fromhex(entry["digest"]))
+        if entry["status"] != "TLC_OK":
+            assert record is None or record.kind == "failure", f"{name}: the independent reader finds it"
+            continue
+        assert record is not None, f"{name}: the independent reader does not find it"
+        if record.kind != "artifact":
+            continue
+        parts = [{"name": member.name, "type": member.type, "size": len(member.data), "sha256": sha256(member.data)}
+                 for member in record.members]
+        same([entry["label"], entry["namespace"], entry["compile_us"], keys[name], entry["members"]],
+             [record.label, record.namespace, record.compile_us, record.encoding.hex(), parts], f"{name}, by the page")
+
+
 def check_store(folder, program, work):
     manifest = json.loads((folder / "store.json").read_text())
     archive = folder / "store.tar.xz"
@@ -64,6 +85,7 @@ def check_store(folder, program, work):
     unpack(archive, store)
     keys = {name: entry.pop("key") for name, entry in manifest["entries"].items()}
     wanted = {"entries": manifest["entries"], "kinds": manifest["kinds"]}
+    read_by_the_page(store, manifest["entries"], keys)
 
     def sound(when):
         found, verify = read(program, store, work, keys)
@@ -92,6 +114,7 @@ def check_store(folder, program, work):
         assert after["entries"].pop(name)["status"] == "TLC_OK", name
         wanted["entries"].pop(name)
     same(wanted["entries"], after["entries"], "what the store holds after this library wrote into it")
+    read_by_the_page(store, after["entries"], keys)
     print(f"{len(keys)} entries of {folder.name}: found, verified, and written beside")
 
 
