@@ -160,17 +160,34 @@ Result<Place> Appender::write(File& file, RecordImage& image, const trust::MacKe
   image.seal(file.id, at, store_key);
   std::vector<iovec> parts;
   for (const auto& piece : image.pieces()) parts.push_back({const_cast<std::uint8_t*>(piece.data()), piece.size()});
+  const iovec header = parts.front();
   SegmentFooter footer{};
   if (with_footer) {
     footer = make_segment_footer(file.id, at + image.length());
     parts.push_back({&footer, sizeof footer});
   }
   TLC_STEP("append.begin");
-  if (Result<void> done = port::pwritev_full(file.fd.get(), parts, static_cast<off_t>(at)); !done)
+  // The header last: it says how far the next record is, and a write that stopped half-way must not say so.
+  const auto after = static_cast<off_t>(at + header.iov_len);
+  if (Result<void> done = port::pwritev_full(file.fd.get(), std::span(parts).subspan(1), after); !done)
+    return full_disk(std::move(done).error());
+  TLC_STEP("append.body");
+  if (Result<void> done = port::pwrite_full(file.fd.get(), header.iov_base, header.iov_len, static_cast<off_t>(at));
+      !done)
     return full_disk(std::move(done).error());
   TLC_STEP("append.written");
-  if (durable_ && ::fdatasync(file.fd.get()) != 0) return full_disk(io_error(errno, "cannot sync a segment"));
+  if (Result<void> synced = durable_ ? sync(file) : Result<void>{}; !synced)
+    return full_disk(std::move(synced).error());
   return Place{file.id, at};
+}
+
+// Whoever made the file may not have synced its folder.
+Result<void> Appender::sync(File& file) const {
+  if (Result<void> synced = port::sync_data(file.fd.get()); !synced) return synced;
+  if (file.named.load(std::memory_order_relaxed)) return {};
+  Result<void> synced = port::sync_folder(dir_);
+  file.named.store(synced.ok(), std::memory_order_relaxed);
+  return synced;
 }
 
 Result<Place> Appender::append_to_own(RecordImage& image, const trust::MacKey& store_key) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -49,7 +50,8 @@ class Appender {
     std::mutex mutex;
     std::uint64_t id = 0;
     std::uint64_t full_size = 0;
-    std::uint64_t own_end = 0;  // where this process last wrote to: no footer is there if the file still ends so
+    std::uint64_t own_end = 0;       // where this process last wrote to: no footer is there if the file still ends so
+    std::atomic<bool> named{false};  // its name is known to be on the disk
     port::LockFile fd;
   };
   using FilePtr = std::shared_ptr<File>;
@@ -60,6 +62,7 @@ class Appender {
   FilePtr open_active(std::uint64_t id);
   Result<FilePtr> take_slot(std::size_t slot);
   Result<std::optional<Place>> append_at(std::size_t slot, RecordImage& image, const trust::MacKey& store_key);
+  Result<void> sync(File& file) const;
   bool seal(File& file, std::uint64_t size);
   void forget(std::uint64_t id, std::size_t slot);
 

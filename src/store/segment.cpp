@@ -121,18 +121,51 @@ bool Segment::peek(std::uint64_t offset, RecordHeader& header) const {
   return true;
 }
 
+bool Segment::is_record(std::uint64_t at, const trust::MacKey& store_key, RecordHeader& header) const {
+  return peek(at, header) && header.magic == kRecordMagic && !check_header(header, id_, at, store_key);
+}
+
+bool Segment::is_footer_at(std::uint64_t at) const {
+  SegmentFooter footer{};
+  return read(at, &footer, sizeof footer) && is_segment_footer(footer, id_, at);
+}
+
+bool Segment::is_whole(const RecordHeader& header) const {
+  std::vector<std::uint8_t> body(header.body_length);
+  if (!read(header.offset + kHeaderSize, body.data(), body.size())) return false;
+  const Result<RecordMeta> meta = parse_meta(header, body);
+  return meta && !check_members(header, *meta, body, nullptr);
+}
+
+bool Segment::has_whole(std::uint64_t offset, const trust::MacKey& store_key) const {
+  RecordHeader header;
+  return is_record(offset, store_key, header) && is_whole(header);
+}
+
+// A record's length counts if it leads to the next record, the footer or the end. Else the record's end may have been
+// lost, to a cut of the file or of the power, and others have appended since: then they are inside it. So it is looked
+// through, and taken only if it is whole.
 void Segment::for_each(std::uint64_t from, const trust::MacKey& store_key,
                        const std::function<bool(const RecordHeader&)>& fn) const {
   const std::uint64_t end = size();
   RecordHeader header;
-  for (std::uint64_t at = std::max<std::uint64_t>(align_up(from), kSegmentHeaderSize); at + kHeaderSize <= end;) {
-    if (!peek(at, header)) return;
-    if (header.magic != kRecordMagic || check_header(header, id_, at, store_key)) {
-      at += kAlignment;
-      continue;
+  RecordHeader next;
+  std::uint64_t at = std::max<std::uint64_t>(align_up(from), kSegmentHeaderSize);
+  bool found = is_record(at, store_key, header);
+  while (at + kHeaderSize <= end) {
+    std::uint64_t after = at + (found ? header.record_length : kAlignment);
+    bool followed = after <= end && is_record(after, store_key, next);
+    if (found) {
+      const bool leads = followed || after == end || is_footer_at(after);
+      if ((leads || (after < end && is_whole(header))) && !fn(header)) return;
+      if (!leads) {
+        after = at + kAlignment;
+        followed = is_record(after, store_key, next);
+      }
     }
-    if (header.record_length <= end - at && !fn(header)) return;
-    at += header.record_length;
+    at = after;
+    found = followed;
+    header = next;
   }
 }
 

@@ -66,14 +66,19 @@ class Segment {
   /// Copies by pread. False if the file does not have them all.
   [[nodiscard]] bool read(std::uint64_t offset, void* into, std::uint64_t length) const;
 
-  /// Visits the whole headers from `from` on, in order: steps by lengths; where that does not lead to a header whose
-  /// MAC verifies, looks for the next one. fn returns false to stop.
+  /// Visits the records from `from` on, in order: steps by lengths; where that does not lead to a header whose MAC
+  /// verifies, looks for the next one. fn returns false to stop.
   void for_each(std::uint64_t from, const trust::MacKey& store_key,
                 const std::function<bool(const RecordHeader&)>& fn) const;
+  /// Whether the record at this offset is there with all it had.
+  [[nodiscard]] bool has_whole(std::uint64_t offset, const trust::MacKey& store_key) const;
 
  private:
   Segment(std::uint64_t id, port::Fd file, port::Mapping mapping);
   bool peek(std::uint64_t offset, RecordHeader& header) const;
+  bool is_record(std::uint64_t at, const trust::MacKey& store_key, RecordHeader& header) const;
+  [[nodiscard]] bool is_whole(const RecordHeader& header) const;
+  bool is_footer_at(std::uint64_t at) const;
 
   std::uint64_t id_;
   port::Fd file_;
