@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -50,10 +52,9 @@ Result<void> fill_file(int fd, const std::string& name, std::string_view bytes, 
   if (auto written = pwrite_full(fd, bytes.data(), bytes.size(), 0); !written) {
     return io_error(written.error().sys_errno, "cannot write " + name);
   }
-  if (durable && retry([&] { return ::fdatasync(fd); }) != 0) {
-    return io_error(errno, "cannot sync " + name);
-  }
-  return {};
+  if (!durable) return {};
+  auto synced = sync_data(fd);
+  return synced ? synced : io_error(synced.error().sys_errno, "cannot sync " + name);
 }
 
 }  // namespace
@@ -107,6 +108,28 @@ Result<void> pwritev_full(int fd, std::span<const iovec> parts, off_t off) {
   return {};
 }
 
+Result<void> sync_data(int fd) {
+  return retry([&] { return ::fdatasync(fd); }) == 0 ? Result<void>{} : io_error(errno, "cannot sync a file");
+}
+
+Result<void> sync_folder(int dirfd) {
+  const auto own = open_at(dirfd, ".", O_RDONLY | O_DIRECTORY);  // dirfd may be one that only names it
+  if (!own) return own.error();
+  return retry([&] { return ::fsync(own->get()); }) == 0 ? Result<void>{} : io_error(errno, "cannot sync a folder");
+}
+
+Result<void> sync_way_to(const std::string& path) {
+  for (std::size_t end = path.find_last_of('/'); end != std::string::npos && end != 0;
+       end = path.find_last_of('/', end - 1)) {
+    const std::string folder = path.substr(0, end);
+    const auto opened = open_at(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY);
+    struct stat st {};
+    if (!opened || ::fstat(opened->get(), &st) != 0 || st.st_uid != ::geteuid()) return {};  // not for us to make
+    if (auto synced = sync_folder(opened->get()); !synced) return synced;
+  }
+  return {};
+}
+
 Result<std::string> read_file_at(int dirfd, const char* path, std::size_t cap) {
   // Not blocking: a FIFO at this path must not hold us. It has no effect on a regular file.
   auto fd = open_at(dirfd, path, O_RDONLY | O_NONBLOCK);
@@ -141,14 +164,7 @@ Result<void> write_file_atomic_at(int dirfd, const char* name, std::string_view 
     ::unlinkat(dirfd, temporary.c_str(), 0);
     return filled;
   }
-  if (durable) {
-    auto folder = open_at(dirfd, ".", O_RDONLY | O_DIRECTORY);
-    if (!folder) return std::move(folder).error();
-    if (retry([&] { return ::fsync(folder->get()); }) != 0) {
-      return io_error(errno, std::string("cannot sync the folder of ") + name);
-    }
-  }
-  return {};
+  return durable ? sync_folder(dirfd) : Result<void>{};
 }
 
 Result<void> preallocate(int fd, off_t off, off_t len) {

@@ -33,6 +33,13 @@ namespace tlc::port {
 /// Writes all parts one after the other from `off`, or fails. The span's entries stay as they were.
 [[nodiscard]] Result<void> pwritev_full(int fd, std::span<const iovec> parts, off_t off);
 
+/// What was written to the file is on the disk now; of a folder: the names in it.
+[[nodiscard]] Result<void> sync_data(int fd);
+[[nodiscard]] Result<void> sync_folder(int dirfd);
+
+/// Syncs the folders that lead to `path`, as far up as they are this user's: so the way to it survives a power loss.
+[[nodiscard]] Result<void> sync_way_to(const std::string& path);
+
 /// The whole content of a file; TLC_TOO_LARGE if it holds more than `cap` bytes.
 [[nodiscard]] Result<std::string> read_file_at(int dirfd, const char* path, std::size_t cap);
 

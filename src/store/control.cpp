@@ -86,6 +86,7 @@ Result<Control> Control::create(int format_dir, const Start& start) {
   header->slots.store(kSlotStep);
   header->index_generation.store(start.generation);
   header->next_segment.store(1);
+  header->durable.store(start.durable ? 1 : 0);
   header->limit.store(start.limit);
   header->segment_size.store(start.segment_size);
   header->limit_check.store(mix_limits(start.limit, start.segment_size));
@@ -180,6 +181,11 @@ Control::Removal Control::find_removal(const trust::Digest& digest) const {
     if (minute >= found.minute && reason >= 1 && reason <= 4) found = {minute, static_cast<RemovalReason>(reason)};
   }
   return found;
+}
+
+Result<void> Control::make_durable() const {
+  header()->durable.store(1);
+  return port::sync_data(file_.get());
 }
 
 bool Control::still_linked(int format_dir) const {

@@ -66,6 +66,7 @@ struct ControlHeader {
   SharedWord rebuild_segment;   // all segments with lower ids are indexed
   SharedWord evicted_head;      // next evicted note
   SharedWord config_version;    // grows when the config file is replaced
+  SharedWord durable;           // 1 once there are records that must survive a power loss
 };
 static_assert(offsetof(ControlHeader, index) == 64 && offsetof(ControlHeader, change) == 128 &&
               offsetof(ControlHeader, sequence) == 192 && offsetof(ControlHeader, active) == 256 &&
@@ -92,6 +93,7 @@ class Control {
     trust::MacKey id;
     std::uint64_t generation = 1;
     std::uint64_t limit = 0, segment_size = 0;
+    bool durable = false;
   };
   static Result<Control> create(int format_dir, const Start& start);
 
@@ -120,6 +122,9 @@ class Control {
   };
   /// The latest note about this digest; minute 0 if there is none.
   [[nodiscard]] Removal find_removal(const trust::Digest& digest) const;
+
+  /// Says, on the disk, that there are records that must survive.
+  Result<void> make_durable() const;
 
   [[nodiscard]] CounterBlock* counter_blocks() const;
 

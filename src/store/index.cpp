@@ -16,6 +16,7 @@ namespace tlc::store {
 namespace {
 
 constexpr std::uint64_t kWriteLockMs = 1000;
+constexpr std::uint64_t kSettleMs = 5000;
 
 std::string folder_of(std::uint64_t generation) {
   return "index-" + std::to_string(generation);
@@ -39,6 +40,31 @@ Error not_stored(Error error) {
 }
 
 }  // namespace
+
+bool Index::from_another_boot() const {
+  return this_boot() == 0 || control_.header()->boot.load() != this_boot();
+}
+
+// What was not synced may be lost, in any part. An index that is valid may still be an older one, or have older pages
+// of the same form: where records were promised to survive, they are looked for in the segments. And a segment whose
+// end may have been lost takes no more: what comes after it would lie in a record that was to be longer.
+void Index::begin_boot() {
+  ControlHeader* header = control_.header();
+  if (header->durable.load() != 0) {
+    for (SharedWord& active : header->active) active.store(0);
+    header->rebuild_segment.store(0);
+    header->rebuild.store(1);
+  }
+  header->boot.store(this_boot());
+}
+
+Result<void> Index::settle_boot() {
+  Result<WriteLock::Held> held = write_lock_->acquire(port::Deadline::after_ms(kSettleMs));
+  if (!held) return std::move(held).error();
+  if (!from_another_boot()) return {};
+  Result<IndexWriter*> opened = writer();
+  return opened ? Result<void>{} : opened.error();
+}
 
 Index::Index(int format_dir, std::string format_path, const Control& control, WriteLock* write_lock)
     : dir_(format_dir), path_(std::move(format_path)), control_(control), write_lock_(write_lock) {}
@@ -118,14 +144,15 @@ Result<void> Index::open_writer(std::uint64_t generation) {
     header->rebuild_segment.store(0);  // a new index knows none of the segments there may be
     header->rebuild.store(1);
   }
-  const bool trusted = this_boot() != 0 && header->boot.load() == this_boot() && header->suspect.load() != generation;
+  const bool another_boot = from_another_boot();
+  const bool trusted = !another_boot && header->suspect.load() != generation;
   Result<IndexWriter> made =
       IndexWriter::open(folder->get(), path_ + "/" + name, &header->index, kIndexMapSize, trusted);
   if (!made) return std::move(made).error();
   writer_.emplace(std::move(*made));
   writer_dir_ = std::move(*folder);
   writer_generation_ = generation;
-  header->boot.store(this_boot());
+  if (another_boot) begin_boot();
   if (header->suspect.load() == generation) header->suspect.store(0);
   return {};
 }

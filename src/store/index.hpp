@@ -37,6 +37,11 @@ class Index {
   /// TLC_NOT_STORED when it cannot be written (lock, disk, map), kReplaced when the store must be opened anew.
   Result<void> update(const std::function<Result<void>(IndexWriter&)>& fn);
 
+  /// The index was last opened for writing by another boot of the machine, or nobody knows.
+  [[nodiscard]] bool from_another_boot() const;
+  /// Then: validates it, and has the segments indexed again where durable records are. Nothing else in this boot did.
+  Result<void> settle_boot();
+
   /// Write lock held: makes the next generation, empty, current. The segments must be indexed again.
   Result<void> swap_in_empty();
 
@@ -53,6 +58,7 @@ class Index {
   IndexReader* open_reader(std::uint64_t generation);
   Result<IndexWriter*> writer();
   Result<void> open_writer(std::uint64_t generation);
+  void begin_boot();
   void report(Lookup outcome);
 
   int dir_;

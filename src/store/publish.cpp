@@ -183,7 +183,7 @@ Result<std::uint64_t> Store::clear(const std::string& name_space) {
     Config config = current_config();
     config.clears[name_space.empty() ? "*" : name_space] = floor;
     if (name_space.empty()) std::erase_if(config.clears, [](const auto& entry) { return entry.first != "*"; });
-    if (Result<void> done = write_config(dir_.get(), config, options_.durable); !done) return std::move(done).error();
+    if (Result<void> done = write_config(dir_.get(), config, config_durable()); !done) return std::move(done).error();
     control_.header()->config_version.fetch_add(1, std::memory_order_release);
   }
   TLC_STEP("clear.config");
@@ -228,7 +228,7 @@ Result<void> Store::set_limit(std::uint64_t limit) {
     Config config = current_config();
     config.limit = limit;
     config.segment_size = segment_size_for(limit);
-    if (Result<void> done = write_config(dir_.get(), config, options_.durable); !done) return done;
+    if (Result<void> done = write_config(dir_.get(), config, config_durable()); !done) return done;
     control_.set_limits(config.limit, config.segment_size);
     control_.header()->config_version.fetch_add(1, std::memory_order_release);
   }

@@ -29,15 +29,30 @@ bool is_cleared(const Config& config, const RecordHeader& header) {
 
 }  // namespace
 
+// Of two records of a key the one with the higher sequence counts. But where a power loss may have taken what it had,
+// and the other was to survive, only if it is whole.
+bool Store::is_better(const RecordHeader& found, const IndexRecord& known) {
+  if (found.sequence == known.sequence) return false;
+  const bool newer = found.sequence > known.sequence;
+  if (control_.header()->durable.load(std::memory_order_relaxed) == 0) return newer;
+  Result<std::shared_ptr<Segment>> segment = segments_.get(newer ? found.segment : known.segment);
+  const bool whole = segment && (*segment)->has_whole(newer ? found.offset : known.offset, id_);
+  return newer == whole;
+}
+
 Result<void> Store::index_batch(std::span<const RecordHeader> batch, const Config& config) {
   return index_.update([&](IndexWriter& index) -> Result<void> {
     for (const RecordHeader& header : batch) {
       control_.raise_sequence(header.sequence);
-      if (is_cleared(config, header)) continue;
       IndexRecord old;
       Result<Lookup> got = index.get(header.key, old);
       if (!got) return std::move(got).error();
-      if (*got == Lookup::hit && intact(old, header.key) && old.sequence >= header.sequence) continue;
+      if (is_cleared(config, header)) {  // an index from before a power loss may still have it
+        if (*got == Lookup::hit && old.sequence == header.sequence)
+          if (Result<bool> gone = index.remove(header.key); !gone) return std::move(gone).error();
+        continue;
+      }
+      if (*got == Lookup::hit && intact(old, header.key) && !is_better(header, old)) continue;
       Result<bool> put = index.put(header.key, make_index_record(header, control_.take_slot()));
       if (!put) return std::move(put).error();
     }
@@ -72,10 +87,17 @@ Result<bool> Store::index_segment(std::uint64_t id, std::uint64_t until_ns) {
   return whole;
 }
 
-Result<void> Store::forget_tombstones() {
+// Tombstones, and entries whose segment is gone: what a power loss left of an eviction. `segments` is sorted; those
+// with higher ids came later.
+Result<void> Store::forget_dead(const std::vector<std::uint64_t>& segments) {
+  const auto is_dead = [&](const IndexRecord& record) {
+    return record.kind == static_cast<std::uint8_t>(Kind::tombstone) ||
+           (!segments.empty() && record.segment <= segments.back() &&
+            !std::binary_search(segments.begin(), segments.end(), record.segment));
+  };
   std::vector<trust::Digest> keys;
   const Lookup outcome = index_.for_each([&](const trust::Digest& key, const IndexRecord& record) {
-    if (record.kind == static_cast<std::uint8_t>(Kind::tombstone)) keys.push_back(key);
+    if (is_dead(record)) keys.push_back(key);
     return true;
   });
   if (outcome != Lookup::hit) return make_error(TLC_E_BUSY, "the index could not be read through");
@@ -85,7 +107,7 @@ Result<void> Store::forget_tombstones() {
         IndexRecord record;
         Result<Lookup> got = index.get(keys[i], record);
         if (!got) return std::move(got).error();
-        if (*got != Lookup::hit || record.kind != static_cast<std::uint8_t>(Kind::tombstone)) continue;
+        if (*got != Lookup::hit || !is_dead(record)) continue;
         if (Result<bool> gone = index.remove(keys[i]); !gone) return std::move(gone).error();
       }
       return {};
@@ -113,7 +135,7 @@ bool Store::rebuild_some(std::uint64_t budget_ns) {
     header->rebuild_segment.store(id + 1);
     if (port::monotonic_ns() >= until && id != ids->back()) return false;
   }
-  if (!forget_tombstones()) return false;
+  if (!forget_dead(*ids)) return false;
   header->rebuild.store(0, std::memory_order_release);
   header->change.fetch_add(1, std::memory_order_release);
   return true;

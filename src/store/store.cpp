@@ -172,7 +172,11 @@ Result<std::pair<Control, Config>> Store::mend(int dir, const StoreOptions& opti
   TLC_STEP("open.config");
   if (control && control->id().bytes == config->id.bytes)
     return std::pair<Control, Config>(std::move(*control), std::move(*config));
-  Result<Control> made = Control::create(dir, {config->id, retire_indexes(dir), config->limit, config->segment_size});
+  // Whether what the segments have was promised to survive is not known any more.
+  const Result<std::vector<std::string>> segments = port::list_dir_at(dir, "segments");
+  const bool durable = options.durable || (segments && !segments->empty());
+  Result<Control> made =
+      Control::create(dir, {config->id, retire_indexes(dir), config->limit, config->segment_size, durable});
   if (!made) return std::move(made).error();
   TLC_STEP("open.control");
   return std::pair<Control, Config>(std::move(*made), std::move(*config));
@@ -203,9 +207,23 @@ Result<std::shared_ptr<Store>> Store::open_new(const StoreOptions& options, cons
   std::shared_ptr<Store> store(new Store(options, path, std::move(dir), std::move(*segments), std::move(both->first),
                                          std::move(*write_lock), std::move(*maintenance_lock),
                                          std::move(both->second)));
-  if (store->control_.header()->used_bytes.load() == 0) (void)store->measure();
+  const bool rebooted = store->index_.from_another_boot();
+  if (rebooted || store->control_.header()->used_bytes.load() == 0) (void)store->measure();
+  if (options.durable)
+    if (Result<void> done = store->make_durable(); !done) return std::move(done).error();
+  // Readers would believe it as it is. Where nothing was promised, the first writer sees to it.
+  if (rebooted && store->control_.header()->durable.load() != 0) (void)store->index_.settle_boot();
   store->rebuild_some(2'000'000);
   return store;
+}
+
+Result<void> Store::make_durable() {
+  Result<port::Fd> config = port::open_at(dir_.get(), "config", O_RDONLY);
+  if (!config) return std::move(config).error();
+  Result<void> done = port::sync_data(config->get());
+  if (done) done = control_.make_durable();
+  if (done) done = port::sync_folder(dir_.get());
+  return done ? port::sync_way_to(path_) : done;
 }
 
 // Another process may have changed it.

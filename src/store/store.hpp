@@ -180,6 +180,10 @@ class Store : public std::enable_shared_from_this<Store> {
   /// Write lock held: makes or mends control and config.
   static Result<std::pair<Control, Config>> mend(int dir, const StoreOptions& options);
   Config current_config();
+  /// Durable: what is needed to find a record again is on the disk.
+  Result<void> make_durable();
+  /// A config that a power loss takes away would take the clears in it along.
+  [[nodiscard]] bool config_durable() const { return options_.durable || control_.header()->durable.load() != 0; }
 
   // lookup.cpp
   Artifact* still_current(Artifact* artifact, std::uint64_t change, bool quiet);
@@ -215,8 +219,9 @@ class Store : public std::enable_shared_from_this<Store> {
 
   // rebuild.cpp
   Result<bool> index_segment(std::uint64_t id, std::uint64_t until_ns);
+  bool is_better(const RecordHeader& found, const IndexRecord& known);
   Result<void> index_batch(std::span<const RecordHeader> batch, const Config& config);
-  Result<void> forget_tombstones();
+  Result<void> forget_dead(const std::vector<std::uint64_t>& segments);
 
   // inspect.cpp
   std::optional<Damage> examine(const trust::Digest& key, const IndexRecord& record);
