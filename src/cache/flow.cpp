@@ -207,11 +207,23 @@ Result<Published> Cache::amend(const key::Key& key, const store::Artifact& seen,
   return publish_content(content_of(key, bundle, members, mode), mode);
 }
 
+namespace {
+
+/// The store's files were replaced, and what is there now cannot be used.
+Result<tlc_status> cannot_be_written(Result<tlc_status> done) {
+  if (done || done.error().status != store::kReplaced) return done;
+  Error error = std::move(done).error();
+  error.status = TLC_NOT_STORED;
+  return error;
+}
+
+}  // namespace
+
 Result<tlc_status> Cache::remove(const key::Key& key) {
   Local& under = local();
   under.memory().drop(key.digest());
   if (under.store() == nullptr) return tlc_status{TLC_OK};
-  return with_store([&](store::Store& store) {
+  return cannot_be_written(with_store([&](store::Store& store) {
     // A link's artifact goes too: it was this request's.
     Look found = look_in_store(store, key.digest(), true);
     if (found.outcome == store::Outcome::hit && found.artifact->kind() == store::Kind::link) {
@@ -220,7 +232,7 @@ Result<tlc_status> Cache::remove(const key::Key& key) {
         (void)store.remove(target.artifact->key(), target.artifact->header().sequence, store::RemovalReason::removed);
     }
     return store.remove(key.digest(), 0, store::RemovalReason::removed);
-  });
+  }));
 }
 
 Result<tlc_status> Cache::invalidate(const store::Artifact& artifact) {
@@ -230,9 +242,9 @@ Result<tlc_status> Cache::invalidate(const store::Artifact& artifact) {
     return tlc_status{TLC_OK};
   }
   if (under.store() == nullptr) return tlc_status{TLC_MISS};
-  return with_store([&](store::Store& store) {
+  return cannot_be_written(with_store([&](store::Store& store) {
     return store.remove(artifact.key(), artifact.header().sequence, store::RemovalReason::invalidated);
-  });
+  }));
 }
 
 Result<std::uint64_t> Cache::clear(const std::string& name_space) {
