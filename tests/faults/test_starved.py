@@ -8,6 +8,7 @@ import shutil
 import unittest
 
 from agents import MIB, SHIM, AgentTest, main, mounted, remove_tree
+from store_reader import read_store
 
 ANY = ("TLC_OK", "TLC_MISS", "TLC_REJECTED")
 PUT = ("TLC_OK", "TLC_NOT_STORED", "TLC_EXISTED")
@@ -147,6 +148,7 @@ class FailingCalls(Populated):
 
     def shimmed(self, *open_at, flags=5):
         agent = self.agent(environment={"LD_PRELOAD": SHIM})
+        agent("under", self.folder, expect="TLC_OK")  # its own answers do not fail
         if open_at:
             agent("open", *open_at, flags, expect="TLC_OK")
         return agent
@@ -208,6 +210,29 @@ class FailingCalls(Populated):
         self.assert_versions(agent, {f"old-{i}": {1, None} for i in range(3)})
         agent("put", f"new-{round_}", 1, 3000, expect=PUT)
         self.assertEqual(agent.finish(), 0)
+
+    def test_a_write_that_stops_half_way_hides_nothing(self):
+        """The segments are the truth: what comes after half a record is found without the index too."""
+        self.populate()
+        agent = self.shimmed(self.store)
+        for nth in (1, 2):  # the record's body, its header
+            agent("arm", "pwritev", -errno.EIO, nth, 1, expect="TLC_OK")
+            agent("put", f"torn-{nth}", 1, 60_000, expect="TLC_NOT_STORED")
+            self.assertEqual(agent("get", f"torn-{nth}", expect="TLC_OK").version, 1)
+            for i in range(5):
+                agent("put", f"after-{nth}-{i}", 1, 3000, expect="TLC_OK")
+        agent.finish()
+        whole = {f"after-{nth}-{i}": 1 for nth in (1, 2) for i in range(5)}
+        found = read_store(self.store)
+        self.assertEqual(found.damage, [])
+        self.assertEqual([segment.damaged for segment in found.segments.values() if segment.damaged], [], "half a record")
+        for name in os.listdir(self.format_folder()):
+            if name.startswith("index-"):
+                remove_tree(os.path.join(self.format_folder(), name))
+        again = self.agent(self.store)
+        again("verify", 1, expect="TLC_OK")
+        self.assert_versions(again, {**{f"old-{i}": 1 for i in range(10)}, **whole})
+        self.assert_versions(again, {"torn-1": None, "torn-2": None})
 
     def test_maintenance(self):
         for failure in self.every_failure():

@@ -23,7 +23,9 @@
 #include <utility>
 #include <vector>
 
+#include "agent_shim.hpp"
 #include "agent_state.hpp"
+#include "agent_work.hpp"
 
 using namespace agent;  // NOLINT
 
@@ -421,14 +423,6 @@ Answer rlimit(const Arguments& words) {  // rlimit nofile|fsize|as VALUE
   return {::setrlimit64(which, &limit) == 0 ? "TLC_OK" : "ERROR"};
 }
 
-Answer arm(const Arguments& words) {  // arm CALL ERRNO NTH COUNT [PATH-PART]: of errno_shim.c
-  using Arm = void (*)(const char*, int, long, long);
-  const auto fn = reinterpret_cast<Arm>(::dlsym(RTLD_DEFAULT, "tlc_shim_arm"));
-  if (fn == nullptr) return {"ERROR"};
-  fn(words.at(1).c_str(), std::stoi(words.at(2)), std::stol(words.at(3)), std::stol(words.at(4)));
-  return {"TLC_OK"};
-}
-
 // eatfds: opens files until there is no descriptor left.
 Answer eat_descriptors(const Arguments&) {
   long long opened = 0;
@@ -469,7 +463,12 @@ const std::map<std::string, std::function<Answer(const Arguments&)>>& commands()
       {"library", use_library},
       {"rlimit", rlimit},
       {"arm", arm},
+      {"under", under},
+      {"counted", counted},
+      {"flush", flush},
       {"eatfds", eat_descriptors},
+      {"work", [](const Arguments& words) { return work(words, run_line); }},
+      {"recall", [](const Arguments& words) { return recall(words, run_line); }},
       {"env",
        [](const Arguments& words) {
          ::setenv(words.at(1).c_str(), words.at(2).c_str(), 1);

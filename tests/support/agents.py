@@ -18,6 +18,7 @@ import unittest
 AGENT = os.environ.get("TLC_TEST_AGENT", "")
 LIBRARY = os.environ.get("TLC_TEST_LIBRARY", "")
 SHIM = os.environ.get("TLC_TEST_SHIM", "")
+POWER_SHIM = os.environ.get("TLC_TEST_POWER_SHIM", "")
 SOURCE = os.environ.get("TLC_TEST_SOURCE", "")
 STRICT, READ_ONLY, DURABLE, VERIFY_STRICT, MEMORY = 1, 2, 4, 8, 32
 # No single command takes this long, however slow the machine is.
@@ -147,6 +148,11 @@ class AgentTest(unittest.TestCase):
 
     def format_folder(self, store=None):
         return glob.glob(os.path.join(store or self.store, "tlc1-*"))[0]
+
+    def age_leftovers(self):
+        """What killed processes left unfinished is removed when it is an hour old."""
+        for path in glob.glob(self.store + "/**/*.tmp-*", recursive=True):
+            os.utime(path, (0, 0), follow_symlinks=False)
 
     def assert_versions(self, agent, expected):
         """expected: name -> version, or a set of versions of which None is a miss."""
