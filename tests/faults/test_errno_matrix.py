@@ -23,7 +23,7 @@ from agents import DURABLE, LIBRARY, MIB, SHIM, AgentTest, Died, Hung, main, rem
 from store_reader import read_store
 
 SEED = int(os.environ.get("TLC_TEST_SEED", "1"))
-CASES = os.environ.get("TLC_TEST_CASES", "400")
+CASES = os.environ.get("TLC_TEST_CASES", "200")
 SHORT = 0  # a transfer of half the size
 
 LIMIT = 16 * MIB
