@@ -66,10 +66,15 @@ struct ControlHeader {
   SharedWord rebuild_segment;   // all segments with lower ids are indexed
   SharedWord evicted_head;      // next evicted note
   SharedWord config_version;    // grows when the config file is replaced
+  SharedWord opening_boot;      // opening_mark.hpp: hash of the boot id,
+  SharedWord opening;           // and openings of the index in a row that have not ended
+
+  alignas(64) SharedWord rebuild_offset;  // records of segment rebuild_segment before it are indexed
 };
 static_assert(offsetof(ControlHeader, index) == 64 && offsetof(ControlHeader, change) == 128 &&
               offsetof(ControlHeader, sequence) == 192 && offsetof(ControlHeader, active) == 256 &&
-              offsetof(ControlHeader, boot) == 320 && sizeof(ControlHeader) == 384);
+              offsetof(ControlHeader, boot) == 320 && offsetof(ControlHeader, opening_boot) == 368 && offsetof(ControlHeader, rebuild_offset) == 384 &&
+              sizeof(ControlHeader) == 448);
 
 struct EvictedNote {
   SharedWord digest_prefix;
