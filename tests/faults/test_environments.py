@@ -47,6 +47,10 @@ class Crowds(AgentTest):
                 self.assertEqual((answer.status, answer["version"]), ("TLC_OK", "1"), answer.line)
                 self.assertEqual(agent.finish(), 0)
         last = self.agent(self.store)
+        for i in range(20):
+            last("put", f"small-{i}", 1, 1000, expect="TLC_OK")
+        # At most eight segments take appends, whoever began them.
+        self.assertLessEqual(len(os.listdir(self.format_folder() + "/segments")), 8)
         last("begin", "locked", 0, expect="TLC_LOCKED")
         last("abandon")
         for i in range(150):
