@@ -140,8 +140,8 @@ std::string Cache::describe() {
                {"reason", under.reason().empty() ? Json(nullptr) : Json(under.reason())}};
   if (store != nullptr) {
     for (const std::string& name : store::stores_aside(under.location().root))
-      warnings.push_back("processes died of opening an earlier store, which was set aside as " +
-                         under.location().root + "/" + name + "; remove it, or let gc do so after a week");
+      warnings.push_back("processes died of opening an earlier store, which was set aside as " + under.location().root +
+                         "/" + name + "; remove it, or let gc do so after a week");
     const store::StoreStats stats = store->stats();
     json["limit_bytes"] = stats.limit;
     json["disk_bytes"] = stats.disk_bytes;

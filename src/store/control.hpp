@@ -73,8 +73,8 @@ struct ControlHeader {
 };
 static_assert(offsetof(ControlHeader, index) == 64 && offsetof(ControlHeader, change) == 128 &&
               offsetof(ControlHeader, sequence) == 192 && offsetof(ControlHeader, active) == 256 &&
-              offsetof(ControlHeader, boot) == 320 && offsetof(ControlHeader, opening_boot) == 368 && offsetof(ControlHeader, rebuild_offset) == 384 &&
-              sizeof(ControlHeader) == 448);
+              offsetof(ControlHeader, boot) == 320 && offsetof(ControlHeader, opening_boot) == 368 &&
+              offsetof(ControlHeader, rebuild_offset) == 384 && sizeof(ControlHeader) == 448);
 
 struct EvictedNote {
   SharedWord digest_prefix;

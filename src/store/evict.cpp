@@ -162,8 +162,8 @@ void Store::forget_entries_of(const Segment& segment, GcReport& report) {
   }
 }
 
-// After a clear. Segments that take appends are sealed first. Until a rebuild is through, a segment without an entry may
-// merely not be indexed yet: then only what is cleared as a whole goes.
+// After a clear. Segments that take appends are sealed first. Until a rebuild is through, a segment without an entry
+// may merely not be indexed yet: then only what is cleared as a whole goes.
 Result<GcReport> Store::free_cleared(bool all) {
   GcReport report;
   Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::after_ms(kWaitMs));

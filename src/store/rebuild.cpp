@@ -3,8 +3,8 @@
 //
 // Nobody waits for it. An empty index is current at once; whoever opens the store, misses or publishes indexes a few
 // segments, one process at a time (the maintenance lock). What is not indexed yet is a miss. Segments are taken in
-// order of id; control's rebuild_segment and rebuild_offset say how far it came, so that the next process goes on where a
-// killed one stopped.
+// order of id; control's rebuild_segment and rebuild_offset say how far it came, so that the next process goes on where
+// a killed one stopped.
 //
 // Of a key's records the one with the highest sequence counts, a tombstone too: it stays in the index as such until the
 // end of the rebuild, so that an older record met later does not bring the key back.

@@ -20,7 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static void* next(const char* name) { return dlsym(RTLD_NEXT, name); }
+static void* next(const char* name) {
+  return dlsym(RTLD_NEXT, name);
+}
 
 /* ---- crash */
 
@@ -83,7 +85,9 @@ long sysconf(int name) {
   return ((long (*)(int))next("sysconf"))(name);
 }
 
-int getpagesize(void) { return (int)sysconf(_SC_PAGESIZE); }
+int getpagesize(void) {
+  return (int)sysconf(_SC_PAGESIZE);
+}
 
 /* ---- kind of file system */
 

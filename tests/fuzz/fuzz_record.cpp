@@ -2,9 +2,9 @@
 // Any bytes as a record, and what a record is made from.
 //
 // The first byte says what the rest is. Bit 0: the header's MAC, the meta's hash and the place are made right first, so
-// that what lies behind them is reached; bit 1: the members' hashes too; bit 2: with the user's key. Otherwise the bytes
-// are taken as they are. Nothing may be read outside the record, and what parses is a record that says the same when it
-// is made again from its parts.
+// that what lies behind them is reached; bit 1: the members' hashes too; bit 2: with the user's key. Otherwise the
+// bytes are taken as they are. Nothing may be read outside the record, and what parses is a record that says the same
+// when it is made again from its parts.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
