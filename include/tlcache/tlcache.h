@@ -700,7 +700,8 @@ typedef int32_t (*tlc_progress_fn)(uint64_t done, uint64_t total, void* user_dat
 enum {
   TLC_VERIFY_REPAIR = 1 << 0 /**< Take out what is damaged, finish a rebuild, remove leftovers. */
 };
-/** Reads everything and checks it. JSON: entries, bytes, damaged (each with digest, label, reason), index. @since 0.1 */
+/** Reads everything and checks it. JSON: entries, bytes, damaged (each with digest, label, reason),
+    index and config (each with state: whole, damaged, rebuilt; and detail), leftovers. @since 0.1 */
 TLC_API tlc_status tlc_cache_verify(tlc_cache* cache, uint32_t flags, tlc_progress_fn progress, void* user_data,
                                     tlc_blob** json, tlc_error* error);
 /** Evicts down to max_bytes (0: the limit) and removes leftovers of killed processes. JSON: freed_bytes,

@@ -6,6 +6,7 @@
 
 #include "cache/cache.hpp"
 #include "store/format.hpp"
+#include "store/opening_mark.hpp"
 #include "store/versions.hpp"
 #include "trust/hash.hpp"
 
@@ -138,6 +139,9 @@ std::string Cache::describe() {
                                               : "store"},
                {"reason", under.reason().empty() ? Json(nullptr) : Json(under.reason())}};
   if (store != nullptr) {
+    for (const std::string& name : store::stores_aside(under.location().root))
+      warnings.push_back("processes died of opening an earlier store, which was set aside as " + under.location().root +
+                         "/" + name + "; remove it, or let gc do so after a week");
     const store::StoreStats stats = store->stats();
     json["limit_bytes"] = stats.limit;
     json["disk_bytes"] = stats.disk_bytes;
@@ -178,6 +182,11 @@ Result<std::string> Cache::verify(bool repair, const store::Progress& progress) 
                            : repair ? "rebuilt"
                                     : "damaged"},
                  {"detail", whole ? Json(nullptr) : Json(report->index_fault)}}},
+               {"config",
+                {{"state", report->config_fault.empty() ? "whole"
+                           : repair                     ? "rebuilt"
+                                                        : "damaged"},
+                 {"detail", report->config_fault.empty() ? Json(nullptr) : Json(report->config_fault)}}},
                {"leftovers", report->leftovers}});
 }
 

@@ -29,6 +29,8 @@ std::once_flag cell_once;
 
 void run_in_child() {
   plain_cell.store(0, std::memory_order_relaxed);
+  // Emulators (qemu-user) take the advice and do not wipe.
+  detail::epoch_cell.load(std::memory_order_relaxed)->store(0, std::memory_order_relaxed);
   for (auto& handler : handlers) {
     if (auto* fn = handler.load(std::memory_order_acquire)) fn();
   }
@@ -55,9 +57,8 @@ std::atomic<std::uint64_t>* make_wiped_cell() {
 void place_cell() {
   if (auto* cell = make_wiped_cell()) {
     detail::epoch_cell.store(cell, std::memory_order_release);
-  } else {
-    register_atfork();
   }
+  register_atfork();
 }
 
 }  // namespace

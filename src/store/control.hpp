@@ -67,10 +67,15 @@ struct ControlHeader {
   SharedWord evicted_head;      // next evicted note
   SharedWord config_version;    // grows when the config file is replaced
   SharedWord durable;           // 1 once there are records that must survive a power loss
+  SharedWord opening_boot;      // opening_mark.hpp: hash of the boot id,
+
+  alignas(64) SharedWord opening;  // and openings of the index in a row that have not ended
+  SharedWord rebuild_offset;       // records of segment rebuild_segment before it are indexed
 };
 static_assert(offsetof(ControlHeader, index) == 64 && offsetof(ControlHeader, change) == 128 &&
               offsetof(ControlHeader, sequence) == 192 && offsetof(ControlHeader, active) == 256 &&
-              offsetof(ControlHeader, boot) == 320 && sizeof(ControlHeader) == 384);
+              offsetof(ControlHeader, boot) == 320 && offsetof(ControlHeader, opening_boot) == 376 &&
+              offsetof(ControlHeader, rebuild_offset) == 392 && sizeof(ControlHeader) == 448);
 
 struct EvictedNote {
   SharedWord digest_prefix;

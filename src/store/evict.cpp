@@ -17,6 +17,7 @@
 #include "port/lock.hpp"
 #include "port/step.hpp"
 #include "store/format.hpp"
+#include "store/opening_mark.hpp"
 #include "store/store.hpp"
 
 namespace tlc::store {
@@ -25,6 +26,7 @@ namespace {
 constexpr std::size_t kBatch = 256;
 constexpr std::uint64_t kWaitMs = 1000;
 constexpr std::int64_t kLeftoverAgeS = 3600;
+constexpr std::int64_t kAsideAgeS = std::int64_t{7} * 24 * 3600;
 constexpr std::int64_t kOldFormatAgeS = std::int64_t{30} * 24 * 3600;
 
 std::int64_t age_of(const struct stat& st) {
@@ -160,25 +162,37 @@ void Store::forget_entries_of(const Segment& segment, GcReport& report) {
   }
 }
 
-// After a clear: segments without an entry go. Those that take appends are sealed first.
-Result<GcReport> Store::free_cleared() {
+// After a clear. Segments that take appends are sealed first. Until a rebuild is through, a segment without an entry
+// may merely not be indexed yet: then only what is cleared as a whole goes.
+Result<GcReport> Store::free_cleared(bool all) {
   GcReport report;
   Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::after_ms(kWaitMs));
-  if (!held) return report;
+  if (!held || (!all && control_.header()->rebuild.load() != 0)) return report;
   appender_.seal_all();
+  if (Result<void> done = free_unused(true, report); !done) return std::move(done).error();
+  return report;
+}
+
+// Segments without an entry, which is what processes leave that were killed before their commit. Young ones may belong
+// to a put that is under way. Maintenance lock held.
+Result<void> Store::free_unused(bool young_too, GcReport& report) {
   std::vector<std::uint64_t> used;
-  (void)index_.for_each([&](const trust::Digest&, const IndexRecord& record) {
+  const Lookup walked = index_.for_each([&](const trust::Digest&, const IndexRecord& record) {
     used.push_back(record.segment);
     return true;
   });
+  if (walked != Lookup::hit) return {};  // what it did not name may be in use
   std::sort(used.begin(), used.end());
   Result<std::vector<std::uint64_t>> ids = list_segments(segments_dir_.get());
   if (!ids) return std::move(ids).error();
   for (const std::uint64_t id : *ids) {
     if (std::binary_search(used.begin(), used.end(), id) || appender_.is_active(id)) continue;
-    if (Result<void> gone = evict_segment(id, report); !gone) return std::move(gone).error();
+    struct stat st {};
+    if (::fstatat(segments_dir_.get(), segment_name(id).c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!young_too && age_of(st) < kLeftoverAgeS) continue;
+    if (Result<void> gone = evict_segment(id, report); !gone) return gone;
   }
-  return report;
+  return {};
 }
 
 Result<GcReport> Store::collect(std::uint64_t max_bytes, const Progress& progress) {
@@ -188,6 +202,7 @@ Result<GcReport> Store::collect(std::uint64_t max_bytes, const Progress& progres
   if (!held) return make_error(TLC_E_BUSY, "another process is evicting or rebuilding; try again later");
   GcReport leftovers;
   remove_leftovers(leftovers);
+  if (control_.header()->rebuild.load() == 0) (void)free_unused(false, leftovers);
   (void)measure();
   Result<GcReport> report = evict_to(max_bytes == 0 ? limit() : max_bytes, progress);
   if (!report) return report;
@@ -220,7 +235,7 @@ void Store::remove_leftovers(GcReport& report) {
   if (!names) return;
   for (const std::string& name : *names)
     if (name.starts_with("tlc") && name.find("-lmdb") != std::string::npos && name != format_folder_name())
-      remove_old(root->get(), name, kOldFormatAgeS);
+      remove_old(root->get(), name, is_aside_name(name) ? kAsideAgeS : kOldFormatAgeS);
 }
 
 }  // namespace tlc::store

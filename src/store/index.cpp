@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "port/file.hpp"
-#include "port/system.hpp"
+#include "port/step.hpp"
 #include "store/format.hpp"
 #include "store/index/validate.hpp"
+#include "store/opening_mark.hpp"
 
 namespace tlc::store {
 namespace {
@@ -26,14 +27,6 @@ Result<port::Fd> open_folder(int dir, const std::string& name) {
   return port::open_at(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
-std::uint64_t this_boot() {
-  static const std::uint64_t hash = [] {
-    const std::string id = port::boot_id();
-    return id.empty() ? std::uint64_t{0} : trust::xxh3_64(id.data(), id.size());
-  }();
-  return hash;
-}
-
 Error not_stored(Error error) {
   if (error.status != kReplaced) error.status = TLC_NOT_STORED;
   return error;
@@ -42,7 +35,7 @@ Error not_stored(Error error) {
 }  // namespace
 
 bool Index::from_another_boot() const {
-  return this_boot() == 0 || control_.header()->boot.load() != this_boot();
+  return boot_hash() == 0 || control_.header()->boot.load() != boot_hash();
 }
 
 // What was not synced may be lost, in any part. An index that is valid may still be an older one, or have older pages
@@ -55,14 +48,15 @@ void Index::begin_boot() {
     header->rebuild_segment.store(0);
     header->rebuild.store(1);
   }
-  header->boot.store(this_boot());
+  header->boot.store(boot_hash());
 }
 
 Result<void> Index::settle_boot() {
   Result<WriteLock::Held> held = write_lock_->acquire(port::Deadline::after_ms(kSettleMs));
   if (!held) return std::move(held).error();
   if (!from_another_boot()) return {};
-  Result<IndexWriter*> opened = writer();
+  const OpeningMark mark(control_);
+  Result<IndexWriter*> opened = writer(mark.suspect());
   return opened ? Result<void>{} : opened.error();
 }
 
@@ -157,13 +151,22 @@ Result<void> Index::open_writer(std::uint64_t generation) {
   return {};
 }
 
+bool Index::is_open() const {
+  const std::uint64_t generation = control_.header()->index_generation.load();
+  return writer_ && writer_generation_ == generation && control_.header()->suspect.load() != generation;
+}
+
 // Also repeats the validation when a reader has found the index damaged since this process opened it.
-Result<IndexWriter*> Index::writer() {
+Result<IndexWriter*> Index::writer(Suspect suspect) {
   ControlHeader* header = control_.header();
   const std::uint64_t generation = header->index_generation.load();
-  if (writer_ && writer_generation_ == generation && header->suspect.load() != generation) return &*writer_;
+  if (is_open()) return &*writer_;
+  if (suspect == Suspect::store) {
+    if (Result<void> done = set_store_aside(dir_, path_); !done) return std::move(done).error();
+    return make_error(kReplaced, "processes died of opening this store: it was set aside");
+  }
   writer_.reset();
-  Result<void> opened = open_writer(generation);
+  Result<void> opened = suspect == Suspect::index ? swap_in_empty() : open_writer(generation);
   if (!opened && opened.error().status == TLC_E_CORRUPT) opened = swap_in_empty();
   if (!opened) return std::move(opened).error();
   return &*writer_;
@@ -188,7 +191,10 @@ Result<void> Index::update(const std::function<Result<void>(IndexWriter&)>& fn) 
   Result<WriteLock::Held> held = write_lock_->acquire(port::Deadline::after_ms(kWriteLockMs));
   if (!held) return not_stored(std::move(held).error());
   if (!control_.still_linked(dir_)) return make_error(kReplaced, "the store's control file was replaced");
-  Result<IndexWriter*> opened = writer();
+  std::optional<OpeningMark> mark;
+  if (!is_open()) mark.emplace(control_);
+  Result<IndexWriter*> opened = writer(mark ? mark->suspect() : Suspect::none);
+  TLC_STEP("index.opened");
   if (!opened) return not_stored(std::move(opened).error());
   IndexWriter& index = **opened;
   if (Result<void> begun = index.begin(); !begun) return not_stored(std::move(begun).error());
@@ -203,6 +209,7 @@ Result<void> Index::update(const std::function<Result<void>(IndexWriter&)>& fn) 
 Result<std::string> Index::validate_now(bool repair) {
   Result<WriteLock::Held> held = write_lock_->acquire(port::Deadline::after_ms(10 * kWriteLockMs));
   if (!held) return std::move(held).error();
+  const OpeningMark mark(control_);
   const std::uint64_t generation = control_.header()->index_generation.load();
   Result<port::Fd> folder = open_folder(dir_, folder_of(generation));
   std::string fault;
@@ -221,6 +228,7 @@ Result<std::string> Index::validate_now(bool repair) {
   } else if (used || folder.error().sys_errno != ENOENT) {
     fault = folder.error().message;
   }
+  if (fault.empty() && mark.suspect() != Suspect::none) fault = "processes died of opening it";
   if (!fault.empty() && repair)
     if (Result<void> swapped = swap_in_empty(); !swapped) return std::move(swapped).error();
   return fault;

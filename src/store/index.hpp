@@ -18,6 +18,7 @@
 #include "store/control.hpp"
 #include "store/index/reader.hpp"
 #include "store/index/writer.hpp"
+#include "store/opening_mark.hpp"
 #include "store/write_lock.hpp"
 
 namespace tlc::store {
@@ -56,7 +57,8 @@ class Index {
 
   IndexReader* reader();
   IndexReader* open_reader(std::uint64_t generation);
-  Result<IndexWriter*> writer();
+  [[nodiscard]] bool is_open() const;
+  Result<IndexWriter*> writer(Suspect suspect);
   Result<void> open_writer(std::uint64_t generation);
   void begin_boot();
   void report(Lookup outcome);

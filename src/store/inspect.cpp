@@ -113,6 +113,32 @@ std::optional<Damage> Store::examine(const trust::Digest& key, const IndexRecord
   return std::nullopt;
 }
 
+// Another program may have damaged or deleted it since it was read; the control file has what matters of it, and this
+// process the rest. Returns what was wrong, "" if nothing was.
+std::string Store::mend_config(bool repair) {
+  Result<WriteLock::Held> held = write_lock_->acquire(port::Deadline::after_ms(1000));
+  if (!held) return {};
+  std::string fault;
+  Result<std::optional<Config>> read = read_config(dir_.get());
+  if (!read)
+    fault = read.error().message;
+  else if (!*read)
+    fault = "the config file is damaged or gone";
+  else if ((*read)->id.bytes != id_.bytes)
+    fault = "the config file is of another store";
+  if (fault.empty() && control_.limits_intact()) return {};
+  if (fault.empty()) fault = "the limit in the control file is damaged";
+  if (!repair) return fault;
+  Config config = current_config();
+  config.id = id_;
+  if (control_.limits_intact()) config.limit = limit();
+  if (control_.limits_intact()) config.segment_size = control_.header()->segment_size.load();
+  control_.set_limits(config.limit, config.segment_size);
+  (void)write_config(dir_.get(), config, options_.durable);
+  control_.header()->config_version.fetch_add(1, std::memory_order_release);
+  return fault;
+}
+
 Result<VerifyReport> Store::verify(bool repair, const Progress& progress) {
   if (repair && read_only()) return make_error(TLC_NOT_STORED, "the store is read-only: it cannot be repaired");
   VerifyReport report;
@@ -121,8 +147,11 @@ Result<VerifyReport> Store::verify(bool repair, const Progress& progress) {
     if (!fault) return std::move(fault).error();
     report.index_fault = std::move(*fault);
     if (repair)
-      while (!rebuild_some(100'000'000))
-        if (progress && !progress(0, 0)) return make_error(TLC_E_CANCELLED, "stopped by the caller");
+      while (!rebuild_some(100'000'000)) {
+        const auto [done, total] = rebuild_progress();
+        if (progress && !progress(done, total)) return make_error(TLC_E_CANCELLED, "stopped by the caller");
+      }
+    report.config_fault = mend_config(repair);
   }
   std::vector<Listed> listed;
   (void)index_.for_each([&](const trust::Digest& key, const IndexRecord& record) {
@@ -144,8 +173,10 @@ Result<VerifyReport> Store::verify(bool repair, const Progress& progress) {
   }
   if (repair) {
     GcReport leftovers;
-    if (Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::after_ms(1000)); held)
+    if (Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::after_ms(1000)); held) {
       remove_leftovers(leftovers);
+      if (control_.header()->rebuild.load() == 0) (void)free_unused(false, leftovers);
+    }
     report.leftovers = leftovers.removed_files;
   }
   limit_mappings();

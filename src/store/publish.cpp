@@ -214,7 +214,7 @@ Result<std::uint64_t> Store::clear(const std::string& name_space) {
   control_.header()->change.fetch_add(1, std::memory_order_release);
   table_->drop_if(
       [&](const Artifact& artifact) { return name_space.empty() || artifact.meta().name_space == name_space; }, false);
-  if (Result<GcReport> freed = free_cleared(); !freed) return std::move(freed).error();
+  if (Result<GcReport> freed = free_cleared(name_space.empty()); !freed) return std::move(freed).error();
   return removed;
 }
 

@@ -3,8 +3,8 @@
 //
 // Nobody waits for it. An empty index is current at once; whoever opens the store, misses or publishes indexes a few
 // segments, one process at a time (the maintenance lock). What is not indexed yet is a miss. Segments are taken in
-// order of id; control's rebuild_segment says how far it came, so that the next process goes on where a killed one
-// stopped.
+// order of id; control's rebuild_segment and rebuild_offset say how far it came, so that the next process goes on where
+// a killed one stopped.
 //
 // Of a key's records the one with the highest sequence counts, a tombstone too: it stays in the index as such until the
 // end of the rebuild, so that an older record met later does not bring the key back.
@@ -70,12 +70,13 @@ Result<bool> Store::index_segment(std::uint64_t id, std::uint64_t until_ns) {
   bool whole = true;
   const auto flush = [&] {
     done = index_batch(batch, config);
-    if (done && !batch.empty()) rebuild_offset_ = batch.back().offset + batch.back().record_length;
+    if (done && !batch.empty())
+      control_.header()->rebuild_offset.store(batch.back().offset + batch.back().record_length);
     batch.clear();
     TLC_STEP("rebuild.batch");
     return done.ok();
   };
-  (*segment)->for_each(rebuild_id_ == id ? rebuild_offset_ : 0, id_, [&](const RecordHeader& header) {
+  (*segment)->for_each(control_.header()->rebuild_offset.load(), id_, [&](const RecordHeader& header) {
     batch.push_back(header);
     if (batch.size() < kBatch) return true;
     if (!flush()) return false;
@@ -117,6 +118,13 @@ Result<void> Store::forget_dead(const std::vector<std::uint64_t>& segments) {
   return {};
 }
 
+std::pair<std::uint64_t, std::uint64_t> Store::rebuild_progress() const {
+  Result<std::vector<std::uint64_t>> ids = list_segments(segments_dir_.get());
+  if (!ids) return {0, 0};
+  const auto next = std::lower_bound(ids->begin(), ids->end(), control_.header()->rebuild_segment.load());
+  return {static_cast<std::uint64_t>(next - ids->begin()), ids->size()};
+}
+
 bool Store::rebuild_some(std::uint64_t budget_ns) {
   ControlHeader* header = control_.header();
   if (header->rebuild.load(std::memory_order_acquire) == 0 || read_only()) return true;
@@ -128,10 +136,13 @@ bool Store::rebuild_some(std::uint64_t budget_ns) {
   if (!ids->empty()) Appender::raise_next_segment(control_, ids->back());
   for (const std::uint64_t id : *ids) {
     if (id < header->rebuild_segment.load()) continue;
+    if (header->rebuild_segment.load() != id) {  // else a process was killed, or its time was up, in this segment
+      header->rebuild_offset.store(0);
+      header->rebuild_segment.store(id);
+    }
     Result<bool> whole = index_segment(id, until);
-    rebuild_id_ = id;
     if (!whole || !*whole) return false;
-    rebuild_offset_ = 0;
+    header->rebuild_offset.store(0);
     header->rebuild_segment.store(id + 1);
     if (port::monotonic_ns() >= until && id != ids->back()) return false;
   }

@@ -85,7 +85,8 @@ struct Damage {
 struct VerifyReport {
   std::uint64_t entries = 0, bytes = 0, leftovers = 0;
   std::vector<Damage> damaged;
-  std::string index_fault;  ///< empty: whole
+  std::string index_fault;   ///< empty: whole
+  std::string config_fault;  ///< likewise, of config and the limit in the control file
 };
 
 struct GcReport {
@@ -210,7 +211,8 @@ class Store : public std::enable_shared_from_this<Store> {
   Result<GcReport> evict_to(std::uint64_t target, const Progress& progress);
   Result<void> evict_segment(std::uint64_t id, GcReport& report);
   void forget_entries_of(const Segment& segment, GcReport& report);
-  Result<GcReport> free_cleared();
+  Result<GcReport> free_cleared(bool all);
+  Result<void> free_unused(bool young_too, GcReport& report);
   void remove_leftovers(GcReport& report);
   std::uint64_t measure();
 
@@ -222,8 +224,10 @@ class Store : public std::enable_shared_from_this<Store> {
   bool is_better(const RecordHeader& found, const IndexRecord& known);
   Result<void> index_batch(std::span<const RecordHeader> batch, const Config& config);
   Result<void> forget_dead(const std::vector<std::uint64_t>& segments);
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> rebuild_progress() const;  ///< segments done, of how many
 
   // inspect.cpp
+  std::string mend_config(bool repair);
   std::optional<Damage> examine(const trust::Digest& key, const IndexRecord& record);
 
   StoreOptions options_;
@@ -265,9 +269,6 @@ class Store : public std::enable_shared_from_this<Store> {
   };
   std::mutex folders_mutex_;
   std::map<std::uint64_t, Folder> folders_;  // by sequence
-
-  std::uint64_t rebuild_id_ = 0;      // segment in which the last rebuild_some stopped,
-  std::uint64_t rebuild_offset_ = 0;  // and where; under the maintenance lock
 };
 
 }  // namespace tlc::store

@@ -83,6 +83,20 @@ class Stores(CliTest):
         self.assertEqual(self.put(content), digest)
         self.assertEqual(self.run_raw("get", digest).stdout, content)
 
+    def test_a_damaged_index_is_found_and_made_anew(self):
+        digest = self.put(b"precious" * 1000)
+        index = [path for path in self.files() if path.endswith("data.mdb")]
+        self.assertEqual(len(index), 1)
+        with open(index[0], "r+b") as file:
+            file.write(b"\xff" * 8192)
+        self.assertEqual(self.run_json("verify", expect=NEGATIVE)["index"]["state"], "damaged")
+        out, progress = self.run_tool("verify", "--repair")
+        self.assertIn("index: rebuilt", out)
+        self.assertIn("the store is sound", out)
+        self.assertEqual(progress, "")  # a bar is for a terminal
+        self.assertEqual(self.run_json("verify")["index"]["state"], "whole")
+        self.assertEqual(self.run_raw("get", digest).stdout, b"precious" * 1000)
+
     def test_whatever_is_on_disk_no_command_crashes(self):
         """Each file of the store truncated, overwritten and removed in turn."""
         content = b"precious" * 1000

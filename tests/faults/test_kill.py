@@ -98,6 +98,11 @@ class Kill(AgentTest):
                 agent.finish()
                 self.after(target=1)
 
+    def test_opening_the_index(self):
+        self.fresh()
+        self.run_killed("index.opened", ("put", "new", 1, 5000))
+        self.after(target=1)  # "open.aside" needs a store that kills: test_recovery.py
+
     def test_put_own_segment(self):
         for step in ("append.begin", "append.body", "append.written", "put.appended"):
             with self.subTest(step=step):

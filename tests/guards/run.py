@@ -63,7 +63,7 @@ class Patch:
                     self.targets.append(rest)
         if not self.guard or not self.tests:
             raise Failed(f"{path}: needs a line `Guard: ...` and a line `Test: ...`")
-        self.targets = self.targets or ["tlc_agent", "tlc_errno_shim"]
+        self.targets = self.targets or ["tlc_agent", "tlc_errno_shim", "tlc_lying_shim"]
 
 
 class Tree:

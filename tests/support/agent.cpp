@@ -415,6 +415,39 @@ Answer use_library(const Arguments& words) {  // library FILE: caches opened fro
   return {"TLC_OK"};
 }
 
+// busy THREADS: so many threads use the current cache until the process ends.
+Answer stay_busy(const Arguments& words) {
+  const Cache cache = state().current();
+  for (std::uint64_t thread = 0; thread < number(words, 1, 4); ++thread) {
+    std::thread([cache, thread] {
+      for (std::uint64_t turn = 0;; ++turn) {
+        const std::string name = "busy-" + std::to_string((thread + turn) % 20);
+        const Wanted wanted(*cache.api, name);
+        tlc_artifact* artifact = nullptr;
+        if (cache.api->tlc_cache_get(cache.handle, wanted.key, &artifact, nullptr) == TLC_OK) {
+          if (check(*cache.api, name, artifact).text.rfind("TLC_OK", 0) != 0) std::abort();
+        } else {
+          const Made made(*cache.api, name, 1, 20000);
+          cache.api->tlc_cache_put(cache.handle, wanted.key, made.bundle, nullptr, nullptr);
+        }
+        cache.api->tlc_artifact_release(artifact);
+      }
+    }).detach();
+  }
+  return {"TLC_OK"};
+}
+
+// unload: lets go of the copy of the library that the current cache is of, whatever its threads do.
+Answer unload(const Arguments&) {
+  return {::dlclose(state().current().api->loaded) == 0 ? "TLC_OK" : "ERROR"};
+}
+
+// leave exit|quick: ends the process without closing anything.
+Answer leave(const Arguments& words) {
+  if (words.at(1) == "quick") std::quick_exit(0);
+  std::exit(0);
+}
+
 Answer rlimit(const Arguments& words) {  // rlimit nofile|fsize|as VALUE
   const auto which = words.at(1) == "nofile" ? RLIMIT_NOFILE : words[1] == "fsize" ? RLIMIT_FSIZE : RLIMIT_AS;
   rlimit64 limit{};
@@ -461,6 +494,9 @@ const std::map<std::string, std::function<Answer(const Arguments&)>>& commands()
       {"orphan", leave_child},
       {"backup", backup},
       {"library", use_library},
+      {"busy", stay_busy},
+      {"unload", unload},
+      {"leave", leave},
       {"rlimit", rlimit},
       {"arm", arm},
       {"under", under},

@@ -28,6 +28,7 @@
 namespace agent {
 
 struct Api {
+  void* loaded = nullptr;  // of a copy: what dlopen gave
 #define X(name) decltype(&::name) name = nullptr;
   AGENT_FUNCTIONS(X)
 #undef X
@@ -56,6 +57,7 @@ inline std::unique_ptr<Api> load_library(const char* path) {
   whole = whole && api->name != nullptr;
   AGENT_FUNCTIONS(X)
 #undef X
+  api->loaded = handle;
   return whole && api->tlc_cache_open != &::tlc_cache_open ? std::move(api) : nullptr;
 }
 

@@ -19,6 +19,7 @@ AGENT = os.environ.get("TLC_TEST_AGENT", "")
 LIBRARY = os.environ.get("TLC_TEST_LIBRARY", "")
 SHIM = os.environ.get("TLC_TEST_SHIM", "")
 POWER_SHIM = os.environ.get("TLC_TEST_POWER_SHIM", "")
+LYING_SHIM = os.environ.get("TLC_TEST_LYING_SHIM", "")
 SOURCE = os.environ.get("TLC_TEST_SOURCE", "")
 STRICT, READ_ONLY, DURABLE, VERIFY_STRICT, MEMORY = 1, 2, 4, 8, 32
 # No single command takes this long, however slow the machine is.

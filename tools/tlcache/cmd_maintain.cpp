@@ -10,14 +10,13 @@ namespace {
 
 // ------------------------------------------------------------------------------ verify
 
-bool index_is_bad(const Json& index) {
-  const std::string state = text(index, "state");
+bool is_bad(const Json& file) {
+  const std::string state = text(file, "state");
   return state == "damaged" || state == "bad" || state == "corrupt";
 }
 
 void print_verify(const Json& report, bool repair) {
   const Json& damaged = part(report, "damaged");
-  const Json& index = part(report, "index");
   print("checked {}, {}\n", plural(number(report, "entries"), "entry", "entries"), human_size(number(report, "bytes")));
   for (const Json& entry : damaged) {
     const std::string label = text(entry, "label");
@@ -25,9 +24,11 @@ void print_verify(const Json& report, bool repair) {
           label.empty() ? "" : fmt::format(" ({})", label), text(entry, "reason", "no reason given"),
           flag(entry, "repaired") ? "; taken out" : "");
   }
-  const std::string state = text(index, "state");
-  const std::string detail = text(index, "detail");
-  if (!state.empty()) print("index: {}{}{}\n", state, detail.empty() ? "" : ", ", detail);
+  for (const char* file : {"index", "config"}) {
+    const std::string state = text(part(report, file), "state");
+    const std::string detail = text(part(report, file), "detail");
+    if (!state.empty()) print("{}: {}{}{}\n", file, state, detail.empty() ? "" : ", ", detail);
+  }
   if (const std::uint64_t leftovers = number(report, "leftovers"); leftovers != 0) {
     print("{} of killed processes{}\n", plural(leftovers, "leftover", "leftovers"),
           repair ? " removed" : "; --repair or `tlcache gc` removes them");
@@ -48,7 +49,8 @@ int verify(const Context& context, bool repair) {
   const Blob blob(json);
   check(status, error);
   const Json report = parse_report(blob);
-  std::uint64_t unrepaired = index_is_bad(part(report, "index")) && !repair ? 1 : 0;
+  std::uint64_t unrepaired = 0;
+  for (const char* file : {"index", "config"}) unrepaired += is_bad(part(report, file)) && !repair ? 1 : 0;
   for (const Json& entry : part(report, "damaged")) unrepaired += flag(entry, "repaired") ? 0 : 1;
   if (context.json) {
     print_json(report);
@@ -226,8 +228,12 @@ void add_maintain(CLI::App& app, Context& context) {
                   "Exit code 1 when something is damaged and was not repaired. Damaged entries are never handed\n"
                   "out, with or without this check.\n"
                   "\n"
+                  "--repair takes damaged entries out, makes a damaged index anew from the segments and waits for\n"
+                  "it, writes a damaged config again, and removes what killed processes left over an hour ago.\n"
+                  "Ctrl-C stops it at any point; what was done stays done, and the next run goes on.\n"
+                  "\n"
                   "Example:\n  tlcache verify --repair\n");
-  command->add_flag("--repair", *repair, "Take out what is damaged, remove leftovers");
+  command->add_flag("--repair", *repair, "Take out what is damaged, rebuild the index, remove leftovers");
   command->callback([&context, repair] { context.run = [&context, repair] { return verify(context, *repair); }; });
 
   add_gc(app, context);
