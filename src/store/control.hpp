@@ -27,6 +27,7 @@ namespace tlc::store {
 
 inline constexpr std::uint64_t kControlMagic = 0x31304c5443434c54;  // "TLCCTL01"
 inline constexpr std::size_t kActiveSegments = 8;
+inline constexpr std::size_t kPendingWords = 4;
 inline constexpr std::size_t kCounterBlocks = 128;
 inline constexpr std::size_t kEvictedNotes = 16384;
 inline constexpr std::uint32_t kSlotStep = 65536;
@@ -66,10 +67,13 @@ struct ControlHeader {
   SharedWord rebuild_segment;   // all segments with lower ids are indexed
   SharedWord evicted_head;      // next evicted note
   SharedWord config_version;    // grows when the config file is replaced
+
+  alignas(64) SharedWord pending[kPendingWords];  // bytes that puts are about to write (reservation.hpp)
 };
 static_assert(offsetof(ControlHeader, index) == 64 && offsetof(ControlHeader, change) == 128 &&
               offsetof(ControlHeader, sequence) == 192 && offsetof(ControlHeader, active) == 256 &&
-              offsetof(ControlHeader, boot) == 320 && sizeof(ControlHeader) == 384);
+              offsetof(ControlHeader, boot) == 320 && offsetof(ControlHeader, pending) == 384 &&
+              sizeof(ControlHeader) == 448);
 
 struct EvictedNote {
   SharedWord digest_prefix;

@@ -34,6 +34,9 @@ void Store::touch(Artifact& artifact) {
   if (artifact.stamped_minute.load(std::memory_order_relaxed) == minute) return;
   artifact.stamped_minute.store(minute, std::memory_order_relaxed);
   control_.stamp(artifact.slot, minute);
+  if (options_.trace != nullptr)
+    options_.trace->note('h', artifact.key(), artifact.header().record_length, artifact.header().compile_us,
+                         artifact.meta().name_space);
 }
 
 // Segments that were unlinked keep their blocks while they are mapped: let go of what nobody holds.
@@ -125,9 +128,9 @@ Found Store::get(const trust::Digest& key, bool quiet) {
       (void)rebuild_some(kRebuildOnMissNs);
       continue;
     }
-    // Place and sequence of an artifact that was verified: the record needs no check of its own.
-    if (Artifact* artifact =
-            table_->find_at(key, record.segment, record.offset, record.sequence, change, quiet ? 0 : 1)) {
+    // Sequence and hash of an artifact that was verified: the record needs no check of its own.
+    if (Artifact* artifact = table_->find_generation(key, record.sequence, {record.hash_lo, record.hash_hi}, change,
+                                                     quiet ? 0 : 1)) {
       touch(*artifact);
       return {Outcome::hit, ArtifactRef(artifact), {}, 0};
     }
