@@ -47,8 +47,15 @@ class StoreCache {
       miss(outcome_, object);
       if (object.bytes > limit_ / 8) continue;
       if (used_ + object.bytes > limit_ / 32 * 31) make_room(object.bytes);
-      entry = {0, 0, object.bytes, ++sequence_, object.name_space,
-               static_cast<std::uint32_t>(std::ceil(object.cost_ms)), minute_of(request.time_s), 0, true};
+      entry = {0,
+               0,
+               object.bytes,
+               ++sequence_,
+               object.name_space,
+               static_cast<std::uint32_t>(std::ceil(object.cost_ms)),
+               minute_of(request.time_s),
+               0,
+               true};
       place(request.object);
       outcome_.inserted_bytes += static_cast<double>(object.bytes);
     }
@@ -123,7 +130,8 @@ class StoreCache {
 /// Keeps single entries in order of a rank; what ranks lowest goes.
 class RankedCache {
  public:
-  RankedCache(const Trace& trace, std::uint64_t limit) : trace_(trace), limit_(limit), rank_(trace.objects.size(), -1) {}
+  RankedCache(const Trace& trace, std::uint64_t limit)
+      : trace_(trace), limit_(limit), rank_(trace.objects.size(), -1) {}
 
   /// rank(object, request number, hit) is asked at each request.
   template <typename Rank>
@@ -260,7 +268,8 @@ Outcome bound_below(const Trace& trace, std::uint64_t limit) {
     if (next[i] < trace.requests.size())
       spans.push_back({static_cast<double>(what.bytes) * static_cast<double>(next[i] - i), what.cost_ms / 1000});
   }
-  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.saved * b.space > b.saved * a.space; });
+  std::sort(spans.begin(), spans.end(),
+            [](const Span& a, const Span& b) { return a.saved * b.space > b.saved * a.space; });
   double left = static_cast<double>(limit) * static_cast<double>(trace.requests.size());
   for (const Span& span : spans) {
     const double part = std::min(1.0, left / span.space);

@@ -121,7 +121,8 @@ int main(int argc, char** argv) {
     const std::uint64_t whole = trace.working_set();
     const double unlimited_s = run_unlimited(trace).recompile_s;
     for (const double part : {0.05, 0.10, 0.25, 0.50})
-      (tuning ? tune : compare)(trace, part, static_cast<std::uint64_t>(static_cast<double>(whole) * part), unlimited_s);
+      (tuning ? tune : compare)(trace, part, static_cast<std::uint64_t>(static_cast<double>(whole) * part),
+                                unlimited_s);
   }
   return 0;
 }

@@ -26,9 +26,7 @@ class Dice {
   }
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   std::uint32_t below(std::size_t n) { return static_cast<std::uint32_t>(next() % n); }
-  double normal() {
-    return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(2 * 3.14159265358979323846 * uniform());
-  }
+  double normal() { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(2 * 3.14159265358979323846 * uniform()); }
 
  private:
   std::uint64_t state_;
@@ -135,8 +133,7 @@ Trace ranks(std::uint64_t seed) {
       now += 1;
       if (dice.uniform() < 0.1) trace.objects.push_back(draw_object(dice, model));  // a shape of this job only
       const bool own = trace.objects.size() > kModels * kKernels && dice.uniform() < 0.1;
-      const auto object =
-          own ? static_cast<std::uint32_t>(trace.objects.size() - 1) : model * kKernels + kernel;
+      const auto object = own ? static_cast<std::uint32_t>(trace.objects.size() - 1) : model * kKernels + kernel;
       for (std::uint32_t rank = 0; rank < kRanks; ++rank) trace.requests.push_back({now + rank * 0.01, object});
     }
     now += 4 * kHour * dice.uniform();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The limit: when there is too much, and which segments go. What becomes of a segment that goes is in retire.cpp.
 //
-// One process evicts at a time (the maintenance lock): it looks through index and segments, asks the policy (policy.hpp)
-// for an order, and takes segments out until there is little enough. Where the index cannot be read, or is
+// One process evicts at a time (the maintenance lock): it looks through index and segments, asks the policy
+// (policy.hpp) for an order, and takes segments out until there is little enough. Where the index cannot be read, or is
 // being rebuilt, the oldest go first.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -59,8 +59,9 @@ std::optional<SegmentFacts> facts_of(int segments_dir, std::uint64_t id) {
   facts.bytes = port::allocated_bytes(st);
   if (!got || *got < kSegmentHeaderSize || !is_segment_header(start.segment, id)) return facts;
   facts.created_ns = start.segment.created_ns;
-  facts.sole = *got == sizeof start && start.first.magic == kRecordMagic &&
-               kSegmentHeaderSize + start.first.record_length + kSegmentFooterSize == static_cast<std::uint64_t>(st.st_size);
+  facts.sole =
+      *got == sizeof start && start.first.magic == kRecordMagic &&
+      kSegmentHeaderSize + start.first.record_length + kSegmentFooterSize == static_cast<std::uint64_t>(st.st_size);
   return facts;
 }
 
@@ -165,8 +166,10 @@ Result<GcReport> Store::evict_to(std::uint64_t target, const Progress& progress,
         return make_error(TLC_E_CANCELLED, "stopped by the caller");
       if (Result<void> gone = retire(victim, *seen, report); !gone) return std::move(gone).error();
     }
-    // Only segments that take appends are left.
-    if (used.load() <= target || appender_.seal_all() == 0) break;
+    if (used.load() <= target) break;
+    // What is left takes appends, or was written just now: then nothing is kept any more.
+    appender_.seal_all();
+    may_write = false;
   }
   return report;
 }

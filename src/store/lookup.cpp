@@ -100,13 +100,14 @@ Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexReco
   return ArtifactRef(table_->insert(std::move(made), change));
 }
 
-// The change counter moved since the artifact was last found current: it is if the index names the same place still.
+// The change counter moved since the artifact was last found current: it is if the index names the same
+// generation still, wherever eviction has put it.
 // Takes the reference, and gives it back or nullptr.
 Artifact* Store::still_current(Artifact* artifact, std::uint64_t change, bool quiet) {
   IndexRecord record;
   const RecordHeader& header = artifact->header();
-  if (index_.get(artifact->key(), record) == Lookup::hit && record.segment == header.segment &&
-      record.offset == header.offset && record.sequence == header.sequence) {
+  if (index_.get(artifact->key(), record) == Lookup::hit && record.sequence == header.sequence &&
+      record.hash_lo == header.hash_lo && record.hash_hi == header.hash_hi) {
     table_->confirm(*artifact, change, quiet ? 0 : 1);
     return artifact;
   }
@@ -129,8 +130,8 @@ Found Store::get(const trust::Digest& key, bool quiet) {
       continue;
     }
     // Sequence and hash of an artifact that was verified: the record needs no check of its own.
-    if (Artifact* artifact = table_->find_generation(key, record.sequence, {record.hash_lo, record.hash_hi}, change,
-                                                     quiet ? 0 : 1)) {
+    if (Artifact* artifact =
+            table_->find_generation(key, record.sequence, {record.hash_lo, record.hash_hi}, change, quiet ? 0 : 1)) {
       touch(*artifact);
       return {Outcome::hit, ArtifactRef(artifact), {}, 0};
     }

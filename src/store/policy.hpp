@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The policy of eviction: which segments go, in what order, and what of each is worth writing again.
 //
-// Pure: it reads no file and no clock. The store (evict.cpp) and the simulator (bench/evict_sim.cpp) run this same code;
-// docs/eviction.md tells how its numbers were chosen.
+// Pure: it reads no file and no clock. The store (evict.cpp) and the simulator (bench/evict_sim.cpp) run this same
+// code; docs/eviction.md tells how its numbers were chosen.
 //
 //   worth of an entry    its compile time, times the recency: 1 / (share + recency_floor), where share is the part of
 //                        the store's live bytes that was used after it. No clock enters but the order of stamps, so a
 //                        clock that jumps, or a weekend without use, changes nothing but that order.
 //   used again           an entry that was used in a later minute than it was made in counts used_again times.
 //   kept of a segment    its entries of the highest worth per byte, if that is over least_kept times the average of the
-//                        store, to at most most_kept of the segment's bytes. Of a segment with one entry nothing is kept: it would be
-//                        copied for nothing.
+//                        store, to at most most_kept of the segment's bytes. Of a segment with one entry nothing is
+//                        kept: it would be copied for nothing.
 //   order of segments    by the worth lost per byte freed, lowest first. Segments in which nothing lives go first.
 //
 // So at most most_kept / (1 - most_kept) bytes are written again for each byte that eviction frees.
@@ -25,12 +25,12 @@ struct PolicyEntry {
   std::uint64_t segment = 0;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t sequence = 0;      ///< order of entries of one minute
-  std::uint64_t name_space = 0;    ///< what compile times that nobody stated are taken from
-  std::uint32_t compile_ms = 0;    ///< 0: not stated
-  std::uint32_t made_minute = 0;   ///< since 1970
-  std::uint32_t used_minute = 0;   ///< of the last use; 0: none since it was made
-  bool movable = true;             ///< false: can only stay or go
+  std::uint64_t sequence = 0;     ///< order of entries of one minute
+  std::uint64_t name_space = 0;   ///< what compile times that nobody stated are taken from
+  std::uint32_t compile_ms = 0;   ///< 0: not stated
+  std::uint32_t made_minute = 0;  ///< since 1970
+  std::uint32_t used_minute = 0;  ///< of the last use; 0: none since it was made
+  bool movable = true;            ///< false: can only stay or go
 };
 
 struct PolicySegment {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // put, remove, clear: what changes the store.
 //
-// A put is: room made and set aside, record appended, index transaction. A process killed before the transaction leaves bytes that no
-// index points to and a rebuild may find: they are a whole record of the key, or none.
+// A put is: room made and set aside, record appended, index transaction. A process killed before the transaction leaves
+// bytes that no index points to and a rebuild may find: they are a whole record of the key, or none.
 #include <algorithm>
 #include <cerrno>
 #include <utility>

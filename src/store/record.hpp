@@ -121,8 +121,8 @@ class RecordImage {
   static Result<RecordImage> make(const RecordContent& content, std::uint64_t sequence, std::uint64_t created_ns,
                                   const trust::MacKey* user_key);
 
-  /// The same record for another place: the same generation. `body` is as it was stored, and outlives the image. A strict
-  /// record needs the key that it was made with.
+  /// The same record for another place: the same generation. `body` is as it was stored, and outlives the image. A
+  /// strict record needs the key that it was made with.
   static RecordImage copy(const RecordHeader& header, std::span<const std::uint8_t> body,
                           const trust::MacKey* user_key);
   /// A tombstone for the key of this record, of the same sequence.

@@ -57,7 +57,7 @@ std::optional<Reservation> Reservation::take(ControlHeader& control, std::uint64
     if (there + units > kUnits) return std::nullopt;
     if (words != read(control)) continue;
     if (control.pending[now % kPendingWords].compare_exchange_weak(word, now << kUnitBits | (there + units),
-                                                                     std::memory_order_acq_rel))
+                                                                   std::memory_order_acq_rel))
       return Reservation(control, now, units);
   }
 }

@@ -2,12 +2,12 @@
 // Reservation: bytes set aside under the limit before they are written, so that processes that publish at the same time
 // cannot together exceed it.
 //
-// The control file has four words, one per half minute in turn: 24 bits say which half minute, 40 bits how many units of
-// 64 bytes are set aside in it. A reservation is taken in the word of now and given back there. Words of more than a
+// The control file has four words, one per half minute in turn: 24 bits say which half minute, 40 bits how many units
+// of 64 bytes are set aside in it. A reservation is taken in the word of now and given back there. Words of more than a
 // minute ago do not count: so what a killed process set aside is free again a minute later.
 //
-// What is read must be of one moment: a put that ends adds to used_bytes first and gives back then, so whoever reads the
-// words, used_bytes, and the same words again has not missed it.
+// What is read must be of one moment: a put that ends adds to used_bytes first and gives back then, so whoever reads
+// the words, used_bytes, and the same words again has not missed it.
 #pragma once
 
 #include <cstdint>

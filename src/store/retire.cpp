@@ -4,15 +4,15 @@
 // Entries are taken in small batches. What is to be kept is read before the write lock is taken; under it, if the index
 // still points to the old place, the record is appended to another segment and the index pointed there, in one
 // transaction. Its sequence, its times and its recency slot stay: it is the same generation, so the change counter does
-// not move, and who has it mapped at the old place keeps it. Killed before the commit, the index points to the old place
-// and the copy is unused bytes; killed after it, to the new.
+// not move, and who has it mapped at the old place keeps it. Killed before the commit, the index points to the old
+// place and the copy is unused bytes; killed after it, to the new.
 //
 // Where the index cannot be written (a full disk, say) the file is unlinked all the same: an entry whose segment is
 // missing is a miss.
 //
 // Segments do not go in order of age, so the newest record of a key may go before an older one. A rebuild of the index
-// must not bring that back: a tombstone, or the record of a later generation, leaves a tombstone behind while any segment
-// is left that was made before it and may hold an older record.
+// must not bring that back: a tombstone, or the record of a later generation, leaves a tombstone behind while any
+// segment is left that was made before it and may hold an older record.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ namespace tlc::store {
 namespace {
 
 constexpr std::size_t kBatch = 256;
-constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 20;   // read before, and written under, the write lock
+constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 20;  // read before, and written under, the write lock
 constexpr std::uint64_t kClockSlackNs = 60'000'000'000;
 constexpr std::uint64_t kTombstoneShare = 8;  // of a segment's bytes may become tombstones
 
@@ -211,8 +211,7 @@ void Store::bury(Retiring& retiring, const RecordHeader& header) {
   RecordImage image = RecordImage::tombstone(header);
   if (image.length() > retiring.tombstones) return;
   retiring.tombstones -= image.length();
-  if (appender_.append(image, id_))
-    control_.header()->used_bytes.fetch_add(image.length(), std::memory_order_relaxed);
+  if (appender_.append(image, id_)) control_.header()->used_bytes.fetch_add(image.length(), std::memory_order_relaxed);
 }
 
 }  // namespace tlc::store

@@ -35,8 +35,8 @@ Trace::~Trace() {
 void Trace::note(char what, const trust::Digest& key, std::uint64_t bytes, std::uint64_t compile_us,
                  std::string_view name_space) {
   std::string line = std::to_string(port::wall_ns() / 1'000'000) + ' ' + std::to_string(::getpid()) + ' ' + what + ' ' +
-                     trust::to_hex(key).substr(0, 16) + ' ' + std::to_string(bytes) + ' ' +
-                     std::to_string(compile_us) + ' ';
+                     trust::to_hex(key).substr(0, 16) + ' ' + std::to_string(bytes) + ' ' + std::to_string(compile_us) +
+                     ' ';
   for (const char c : name_space) line += static_cast<unsigned char>(c) <= ' ' || c == 0x7f ? '_' : c;
   line += '\n';
   const std::lock_guard lock(mutex_);

@@ -5,10 +5,10 @@
 //
 //   ms since 1970   pid   what   digest (16 hex digits)   bytes in the store   compile time in us   namespace
 //
-// what: h hit, m miss, r rejected, p published. Bytes and compile time are 0 where nothing was found. Blanks and control
-// characters of a namespace become "_". Hits of a process on one artifact are one line a minute, as recency stamps are;
-// they are gathered and written 3 KiB at a time and at close, so a killed process loses at most those. All else is
-// written at once. A line is written whole; a reader passes over what does not fit.
+// what: h hit, m miss, r rejected, p published. Bytes and compile time are 0 where nothing was found. Blanks and
+// control characters of a namespace become "_". Hits of a process on one artifact are one line a minute, as recency
+// stamps are; they are gathered and written 3 KiB at a time and at close, so a killed process loses at most those. All
+// else is written at once. A line is written whole; a reader passes over what does not fit.
 #pragma once
 
 #include <cstdint>

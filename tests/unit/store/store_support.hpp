@@ -77,7 +77,7 @@ class StoreFixture {
     return true;
   }
 
-  std::uint64_t compile_us = 1000;  ///< of what is put from now on
+  std::uint64_t compile_us = 1000;        ///< of what is put from now on
   std::optional<trust::MacKey> user_key;  ///< of what is opened from now on
 
  private:

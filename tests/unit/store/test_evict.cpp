@@ -80,7 +80,8 @@ void lose_the_index(StoreFixture& store) {
   }
 }
 
-// The tombstone, and the newer generation, lie in segments of cheap entries, which go; the old records in one that stays.
+// The tombstone, and the newer generation, lie in segments of cheap entries, which go; the old records in one that
+// stays.
 void test_what_was_removed_or_replaced_stays_so(void**) {
   StoreFixture store(kLimit);
   for (std::uint64_t i = 0; i < 18; ++i) put(store, 1 + i, kSmall, kDearUs);

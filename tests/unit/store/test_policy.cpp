@@ -43,27 +43,31 @@ void test_without_entries_the_oldest_goes_first(void**) {
 }
 
 void test_what_is_cheap_to_compile_goes_before_what_is_old(void**) {
-  assert_order(
-      plan_eviction(kThree, {entry(1, 0, 900, 60000), entry(2, 0, 900, 60000), entry(3, 0, 900, 10)}, true), {3, 1, 2});
+  assert_order(plan_eviction(kThree, {entry(1, 0, 900, 60000), entry(2, 0, 900, 60000), entry(3, 0, 900, 10)}, true),
+               {3, 1, 2});
 }
 
 void test_what_was_used_last_goes_last(void**) {
-  assert_order(plan_eviction(kThree, {entry(1, 0, 900, 100, 100, 900), entry(2, 0, 900, 100, 100, 200),
-                                      entry(3, 0, 900, 100, 100, 500)}, true),
-               {2, 3, 1});
+  assert_order(
+      plan_eviction(kThree,
+                    {entry(1, 0, 900, 100, 100, 900), entry(2, 0, 900, 100, 100, 200), entry(3, 0, 900, 100, 100, 500)},
+                    true),
+      {2, 3, 1});
 }
 
 // Only the order of stamps counts: a day more between them, or stamps of tomorrow, change nothing.
 void test_clocks_may_jump(void**) {
   for (const std::uint32_t jump : {0U, 1440U, 5'000'000U})
-    assert_order(plan_eviction(kThree, {entry(1, 0, 900, 100, 100, 900 + jump), entry(2, 0, 900, 100, 100, 200),
-                                        entry(3, 0, 900, 100, 100, 500 + jump)}, true),
+    assert_order(plan_eviction(kThree,
+                               {entry(1, 0, 900, 100, 100, 900 + jump), entry(2, 0, 900, 100, 100, 200),
+                                entry(3, 0, 900, 100, 100, 500 + jump)},
+                               true),
                  {2, 3, 1});
 }
 
 void test_the_best_of_a_segment_is_kept_to_half_of_it(void**) {
   std::vector<PolicyEntry> entries;
-  for (std::uint32_t i = 0; i < 10; ++i) entries.push_back(entry(1, i, 100, i % 2 == 0 ? 1000 + i : 900));
+  for (std::uint32_t i = 0; i < 10; ++i) entries.push_back(entry(1, i, 100, i % 2 == 0 ? 3000 + i : 900));
   entries.push_back(entry(2, 0, 1000, 100'000));
   entries.push_back(entry(3, 0, 1000, 100'000));
   PolicyNumbers numbers;
