@@ -30,7 +30,8 @@ class StoreCache {
   StoreCache(const Trace& trace, std::uint64_t limit, const StoreVariant& variant)
       : trace_(trace),
         limit_(limit),
-        segment_size_(tlc::store::segment_size_for(limit)),
+        // No store is smaller than kMinLimit: a small trace is replayed as if all were larger.
+        segment_size_(limit < tlc::store::kMinLimit ? limit / 64 : tlc::store::segment_size_for(limit)),
         variant_(variant),
         entries_(trace.objects.size()) {}
 
