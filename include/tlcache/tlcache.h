@@ -215,8 +215,8 @@ typedef struct tlc_cache_options {
   size_t struct_size;
   tlc_str directory;    /**< The store's folder; made if missing. Default: TLC_DIR, else $XDG_CACHE_HOME/tlcache, else
                              ~/.cache/tlcache. */
-  uint64_t limit_bytes; /**< Limit of a store that this call creates (default: a tenth of the file system, between
-                             64 MiB and 10 GiB). An existing store keeps its own. */
+  uint64_t limit_bytes; /**< Limit of a store that this call creates (default: 10 GiB, at most a tenth of the file
+                             system and half of what is free in it). An existing store keeps its own. */
   uint64_t flags;       /**< TLC_OPEN_* */
 } tlc_cache_options;
 

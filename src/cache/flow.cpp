@@ -81,8 +81,10 @@ Look Cache::get(const key::Key& key) {
   if (result.outcome == store::Outcome::hit && result.artifact->kind() == store::Kind::link)
     result = follow(*result.artifact);
   if (result.outcome == store::Outcome::hit && result.artifact->kind() != store::Kind::artifact) result = {};
-  if (result.outcome == store::Outcome::miss) count(key.name_space(), store::Counter::misses);
-  if (result.outcome == store::Outcome::rejected) count(key.name_space(), store::Counter::rejections);
+  if (result.outcome == store::Outcome::hit) return result;
+  const bool rejected = result.outcome == store::Outcome::rejected;
+  count(key.name_space(), rejected ? store::Counter::rejections : store::Counter::misses);
+  if (store::Trace* trace = local().trace()) trace->note(rejected ? 'r' : 'm', key.digest(), 0, 0, key.name_space());
   return result;
 }
 

@@ -36,7 +36,15 @@ struct Opened {
   std::shared_ptr<store::Store> store;
 };
 
-Result<Opened> open_store(const Settings& settings) {
+std::shared_ptr<store::Trace> open_trace(const Settings& settings) {
+  if (settings.trace.empty()) return nullptr;
+  Result<std::shared_ptr<store::Trace>> trace = store::Trace::open(settings.trace);
+  if (trace) return std::move(*trace);
+  log(TLC_LOG_WARN, "trace", "TLC_TRACE: " + trace.error().message);
+  return nullptr;
+}
+
+Result<Opened> open_store(const Settings& settings, std::shared_ptr<store::Trace> trace) {
   Result<store::Location> chosen = store::choose_location(settings.directory, settings.use_environment);
   if (!chosen) return std::move(chosen).error();
   Result<store::Location> location = store::prepare_location(std::move(*chosen), settings.read_only);
@@ -46,6 +54,7 @@ Result<Opened> open_store(const Settings& settings) {
   options.limit = settings.limit;
   options.read_only = settings.read_only;
   options.durable = settings.durable;
+  options.trace = std::move(trace);
   if (settings.verify_strict) {
     Result<trust::MacKey> key = user_key();
     if (!key) return std::move(key).error();
@@ -78,8 +87,9 @@ Local::~Local() {
 Result<std::unique_ptr<Local>> Local::open(const Settings& settings) {
   std::unique_ptr<Local> local(new Local);
   if (settings.disabled) local->reason_ = "TLC_DISABLE is set";
+  local->trace_ = open_trace(settings);
   if (!settings.memory && !settings.disabled) {
-    Result<Opened> opened = open_store(settings);
+    Result<Opened> opened = open_store(settings, local->trace_);
     if (!opened && settings.strict_open) return std::move(opened).error();
     if (opened) {
       local->location_ = std::move(opened->location);

@@ -38,6 +38,8 @@ class Local {
   [[nodiscard]] store::Artifact* memory_get(const trust::Digest& key) { return memory_->find(key, 0); }
   [[nodiscard]] store::ArtifactTable& memory() { return *memory_; }
 
+  /// Where requests are noted; nullptr: nowhere.
+  [[nodiscard]] store::Trace* trace() const { return trace_.get(); }
   [[nodiscard]] store::FileMemo& files() { return *files_; }
   [[nodiscard]] Flights& flights() { return *flights_; }
   [[nodiscard]] Modules& modules() { return modules_; }
@@ -51,6 +53,7 @@ class Local {
   std::uint64_t epoch_;
   store::Location location_;
   std::string reason_;
+  std::shared_ptr<store::Trace> trace_;
   std::shared_ptr<store::Store> store_;
   std::shared_ptr<store::ArtifactTable> memory_;
   std::unique_ptr<store::FileMemo> files_;

@@ -54,7 +54,10 @@ Result<void> read_limit(Settings& settings, Reader& reader) {
     settings.limit = *size;
     origin = "environment";
   }
-  reader.note("limit of a new store", settings.limit == 0 ? "by file system" : std::to_string(settings.limit), origin);
+  reader.note("limit of a new store",
+              settings.limit == 0 ? "10G, at most a tenth of the disk and half of what is free"
+                                  : std::to_string(settings.limit),
+              origin);
   return {};
 }
 
@@ -103,6 +106,9 @@ Result<Settings> make_settings(std::string directory, std::uint64_t limit, std::
   if (const auto path = reader.variable("TLC_BACKEND_PATH")) settings.backend_path = *path;
   reader.note("backend path", settings.backend_path.empty() ? "-" : settings.backend_path,
               settings.backend_path.empty() ? "default" : "environment");
+  if (const auto path = reader.variable("TLC_TRACE")) settings.trace = *path;
+  reader.note("trace", settings.trace.empty() ? "-" : settings.trace,
+              settings.trace.empty() ? "default" : "environment");
   return settings;
 }
 

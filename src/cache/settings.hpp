@@ -4,6 +4,7 @@
 //   TLC_DIR           the store's folder, absolute         TLC_READONLY      1: never write to the store
 //   TLC_LIMIT         limit of a store that is made        TLC_DISABLE       1: keep nothing, find nothing
 //   TLC_BACKEND_PATH  plugin folders and files             TLC_LOG           error, warn, info or debug
+//   TLC_TRACE         file that every request is noted in
 //
 // The environment wins, and is ignored in a program with more rights than its caller and with TLC_OPEN_NO_ENV.
 #pragma once
@@ -36,6 +37,7 @@ struct Settings {
   bool disabled = false;
   bool use_environment = true;
   std::string backend_path;
+  std::string trace;  ///< file; empty: none
   std::vector<Setting> listed;
 };
 

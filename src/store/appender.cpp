@@ -24,6 +24,8 @@ namespace {
 constexpr std::uint64_t kWaitMs = 1000;
 constexpr int kCreateTries = 64;
 constexpr int kSegmentTries = 4;
+constexpr std::uint64_t kBlock = 4096;
+constexpr std::uint64_t kIndexShare = 256;  // key and record in a page that is two thirds full
 
 /// The lock on a segment's end, let go at the end of the scope.
 class TailLock {
@@ -190,6 +192,12 @@ Result<void> Appender::sync(File& file) const {
   return synced;
 }
 
+std::uint64_t Appender::space_for(std::uint64_t length) const {
+  if (!gets_own(length)) return length + kIndexShare;
+  const std::uint64_t whole = kSegmentHeaderSize + length + kSegmentFooterSize;
+  return (whole + kBlock - 1) / kBlock * kBlock + kIndexShare;
+}
+
 Result<Place> Appender::append_to_own(RecordImage& image, const trust::MacKey& store_key) {
   const std::uint64_t size = kSegmentHeaderSize + image.length() + kSegmentFooterSize;
   Result<FilePtr> file = create(size);
@@ -200,7 +208,7 @@ Result<Place> Appender::append_to_own(RecordImage& image, const trust::MacKey& s
 }
 
 Result<Place> Appender::append(RecordImage& image, const trust::MacKey& store_key) {
-  if (image.length() > control_.header()->segment_size.load() / 8) return append_to_own(image, store_key);
+  if (gets_own(image.length())) return append_to_own(image, store_key);
   const port::Deadline deadline = port::Deadline::after_ms(kWaitMs);
   for (;;) {
     std::optional<Error> no_segment;

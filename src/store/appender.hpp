@@ -37,6 +37,9 @@ class Appender {
   /// had in time.
   Result<Place> append(RecordImage& image, const trust::MacKey& store_key);
 
+  /// Bytes on disk that a record of this length takes, with its part of the index.
+  [[nodiscard]] std::uint64_t space_for(std::uint64_t length) const;
+
   /// Takes all segments that take appends out of use and seals them. Returns how many were sealed.
   std::size_t seal_all();
 
@@ -56,6 +59,9 @@ class Appender {
   };
   using FilePtr = std::shared_ptr<File>;
 
+  [[nodiscard]] bool gets_own(std::uint64_t length) const {
+    return length > control_.header()->segment_size.load() / 8;
+  }
   Result<Place> append_to_own(RecordImage& image, const trust::MacKey& store_key);
   Result<Place> write(File& file, RecordImage& image, const trust::MacKey& store_key, std::uint64_t at, bool seal);
   Result<FilePtr> create(std::uint64_t full_size);

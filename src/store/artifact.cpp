@@ -155,14 +155,14 @@ void ArtifactTable::confirm(Artifact& artifact, std::uint64_t change, unsigned h
   in.count_hits(artifact, hits);
 }
 
-Artifact* ArtifactTable::find_at(const trust::Digest& key, std::uint64_t segment, std::uint64_t offset,
-                                 std::uint64_t sequence, std::uint64_t change, unsigned hits) {
+Artifact* ArtifactTable::find_generation(const trust::Digest& key, std::uint64_t sequence, const trust::Hash128& hash,
+                                         std::uint64_t change, unsigned hits) {
   const InLane in(*this);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
   Artifact* artifact = found->second;
   const RecordHeader& header = artifact->header_;
-  if (header.segment != segment || header.offset != offset || header.sequence != sequence) return nullptr;
+  if (header.sequence != sequence || header.hash_lo != hash.lo || header.hash_hi != hash.hi) return nullptr;
   in.use_of(*artifact).checked = change;
   ++in.use_of(*artifact).count;
   in.count_hits(*artifact, hits);

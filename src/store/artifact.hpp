@@ -142,9 +142,10 @@ class ArtifactTable : public std::enable_shared_from_this<ArtifactTable> {
   }
   /// An artifact that `find_any` gave is found current, and its hits are counted.
   void confirm(Artifact& artifact, std::uint64_t change, unsigned hits);
-  /// The same for the artifact at this place, which is hereby found current.
-  [[nodiscard]] Artifact* find_at(const trust::Digest& key, std::uint64_t segment, std::uint64_t offset,
-                                  std::uint64_t sequence, std::uint64_t change, unsigned hits = 1);
+  /// The same for the artifact of this generation, which is hereby found current, wherever its record lies now:
+  /// eviction may have written it again.
+  [[nodiscard]] Artifact* find_generation(const trust::Digest& key, std::uint64_t sequence, const trust::Hash128& hash,
+                                          std::uint64_t change, unsigned hits = 1);
   /// Takes an artifact in and gives a reference to it. An older generation of the key leaves the table; if the same one
   /// is there already, that is used.
   Artifact* insert(std::unique_ptr<Artifact> artifact, std::uint64_t change);

@@ -27,6 +27,7 @@ namespace tlc::store {
 
 inline constexpr std::uint64_t kControlMagic = 0x31304c5443434c54;  // "TLCCTL01"
 inline constexpr std::size_t kActiveSegments = 8;
+inline constexpr std::size_t kPendingWords = 4;
 inline constexpr std::size_t kCounterBlocks = 128;
 inline constexpr std::size_t kEvictedNotes = 16384;
 inline constexpr std::uint32_t kSlotStep = 65536;
@@ -71,11 +72,14 @@ struct ControlHeader {
 
   alignas(64) SharedWord opening;  // and openings of the index in a row that have not ended
   SharedWord rebuild_offset;       // records of segment rebuild_segment before it are indexed
+
+  alignas(64) SharedWord pending[kPendingWords];  // bytes that puts are about to write (reservation.hpp)
 };
 static_assert(offsetof(ControlHeader, index) == 64 && offsetof(ControlHeader, change) == 128 &&
               offsetof(ControlHeader, sequence) == 192 && offsetof(ControlHeader, active) == 256 &&
               offsetof(ControlHeader, boot) == 320 && offsetof(ControlHeader, opening_boot) == 376 &&
-              offsetof(ControlHeader, rebuild_offset) == 392 && sizeof(ControlHeader) == 448);
+              offsetof(ControlHeader, rebuild_offset) == 392 && offsetof(ControlHeader, pending) == 448 &&
+              sizeof(ControlHeader) == 512);
 
 struct EvictedNote {
   SharedWord digest_prefix;

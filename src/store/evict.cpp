@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The limit: oldest segments go first, as wholes.
+// The limit: when there is too much, and which segments go. What becomes of a segment that goes is in retire.cpp.
 //
-// One process evicts at a time (the maintenance lock). A segment's entries leave the index in small transactions, then
-// the file is unlinked; who holds an artifact in it keeps it. Where the index cannot be written (a full disk, say) the
-// file is unlinked all the same: an entry whose segment is missing is a miss.
+// One process evicts at a time (the maintenance lock): it looks through index and segments, asks the policy
+// (policy.hpp) for an order, and takes segments out until there is little enough. Where the index cannot be read, or is
+// being rebuilt, the oldest go first.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,15 +15,15 @@
 #include "port/clock.hpp"
 #include "port/file.hpp"
 #include "port/lock.hpp"
-#include "port/step.hpp"
 #include "store/format.hpp"
 #include "store/opening_mark.hpp"
+#include "store/policy.hpp"
+#include "store/reservation.hpp"
 #include "store/store.hpp"
 
 namespace tlc::store {
 namespace {
 
-constexpr std::size_t kBatch = 256;
 constexpr std::uint64_t kWaitMs = 1000;
 constexpr std::int64_t kLeftoverAgeS = 3600;
 constexpr std::int64_t kAsideAgeS = std::int64_t{7} * 24 * 3600;
@@ -33,133 +33,147 @@ std::int64_t age_of(const struct stat& st) {
   return static_cast<std::int64_t>(port::wall_ns() / 1'000'000'000) - st.st_mtim.tv_sec;
 }
 
-/// Age of an entry in seconds since it was last used or made.
-std::uint64_t idle_seconds(const IndexRecord& record, std::uint32_t stamped_minute) {
-  const std::uint64_t now = port::wall_ns() / 1'000'000'000;
-  const std::uint64_t used =
-      std::max<std::uint64_t>(std::uint64_t{stamped_minute} * 60, record.created_ns / 1'000'000'000);
-  return now > used ? std::max<std::uint64_t>(now - used, 1) : 1;
+// Publishing starts to evict over the first and goes down to the second, so that only what comes faster than it can be
+// evicted meets the limit itself.
+std::uint64_t soft_limit(std::uint64_t limit) {
+  return limit / 32 * 31;
+}
+std::uint64_t low_water(std::uint64_t limit) {
+  return limit / 10 * 9;
 }
 
-/// The namespace at the start of a body.
-std::string namespace_of(const Segment& segment, const RecordHeader& header) {
-  std::uint16_t length = 0;
-  if (header.meta_length < 2 || !segment.read(header.offset + kHeaderSize, &length, sizeof length)) return {};
-  std::string name(std::min<std::size_t>(length, 128), '\0');
-  if (!segment.read(header.offset + kHeaderSize + 2, name.data(), name.size())) return {};
-  return name;
+std::uint64_t less(std::uint64_t a, std::uint64_t b) {
+  return a - std::min(a, b);
+}
+
+std::optional<SegmentFacts> facts_of(int segments_dir, std::uint64_t id) {
+  struct {
+    SegmentHeader segment;
+    RecordHeader first;
+  } start{};
+  static_assert(sizeof start == kSegmentHeaderSize + kHeaderSize);
+  Result<port::Fd> file = port::open_at(segments_dir, segment_name(id).c_str(), O_RDONLY | O_NOFOLLOW);
+  struct stat st {};
+  if (!file || ::fstat(file->get(), &st) != 0) return std::nullopt;
+  const Result<std::size_t> got = port::pread_full(file->get(), &start, sizeof start, 0);
+  SegmentFacts facts;
+  facts.id = id;
+  facts.bytes = port::allocated_bytes(st);
+  if (!got || *got < kSegmentHeaderSize || !is_segment_header(start.segment, id)) return facts;
+  facts.created_ns = start.segment.created_ns;
+  facts.sole =
+      *got == sizeof start && start.first.magic == kRecordMagic &&
+      kSegmentHeaderSize + start.first.record_length + kSegmentFooterSize == static_cast<std::uint64_t>(st.st_size);
+  return facts;
+}
+
+PolicyEntry policy_entry(const IndexRecord& record, std::uint32_t used_minute, bool has_user_key) {
+  PolicyEntry entry;
+  entry.segment = record.segment;
+  entry.offset = record.offset;
+  entry.bytes = record.length;
+  entry.sequence = record.sequence;
+  entry.name_space = record.namespace_id;
+  entry.compile_ms = record.kind == static_cast<std::uint8_t>(Kind::failure) ? 1 : record.compile_ms;
+  entry.made_minute = static_cast<std::uint32_t>(record.created_ns / 60'000'000'000U);
+  entry.used_minute = used_minute;
+  entry.movable = has_user_key || (record.flags & kStrict) == 0;
+  return entry;
 }
 
 }  // namespace
 
+// What others add while the folder is walked is not lost: some of it may count twice, until the next time.
 std::uint64_t Store::measure() {
+  SharedWord& used = control_.header()->used_bytes;
+  const std::uint64_t before = used.load();
   Result<std::uint64_t> bytes = port::tree_allocated_bytes(dir_.get());
-  if (!bytes) return control_.header()->used_bytes.load();
-  if (control_.writable()) control_.header()->used_bytes.store(*bytes, std::memory_order_relaxed);
-  return *bytes;
+  if (!bytes || !control_.writable()) return bytes ? *bytes : before;
+  std::uint64_t now = used.load();
+  while (!used.compare_exchange_weak(now, *bytes + less(now, before))) {
+  }
+  return *bytes + less(now, before);
 }
 
-bool Store::make_room(std::uint64_t bytes) {
-  const auto fits = [&] { return control_.header()->used_bytes.load(std::memory_order_relaxed) + bytes <= limit(); };
-  if (fits()) return true;
-  Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::after_ms(kWaitMs));
-  if (!held) return fits();
-  if (measure() + bytes <= limit()) return true;
+// Over the soft limit whoever comes first evicts, and the others go on; at the limit all wait for it.
+std::optional<Reservation> Store::make_room(std::uint64_t bytes) {
+  ControlHeader& header = *control_.header();
+  if (header.used_bytes.load(std::memory_order_relaxed) + reserved_bytes(header) + bytes > soft_limit(limit()))
+    if (Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::already()); held) relieve(bytes);
+  if (std::optional<Reservation> room = Reservation::take(header, bytes, limit())) return room;
+  if (Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::after_ms(kWaitMs)); held)
+    relieve(bytes);
+  return Reservation::take(header, bytes, limit());
+}
+
+// Maintenance lock held.
+void Store::relieve(std::uint64_t bytes) {
+  const auto relieved = [&] { return measure() + reserved_bytes(*control_.header()) + bytes <= soft_limit(limit()); };
+  if (relieved()) return;
   GcReport folders;
   remove_idle_folders(folders);
-  if (measure() + bytes <= limit()) return true;
-  const std::uint64_t low_water = limit() / 10 * 9;
-  (void)evict_to(low_water > bytes ? low_water - bytes : 0, {});
-  return fits();
+  if (relieved()) return;
+  (void)evict_to(less(low_water(limit()), bytes + reserved_bytes(*control_.header())), {});
 }
 
-// On a full disk, whatever the limit says. True if something was freed.
+// On a full disk, whatever the limit says. True if something was freed. Nothing can be kept by writing it again.
 bool Store::free_disk(std::uint64_t bytes) {
   Result<WriteLock::Held> held = maintenance_lock_->acquire(port::Deadline::after_ms(kWaitMs));
   if (!held) return false;
   GcReport folders;
   remove_idle_folders(folders);
-  const std::uint64_t used = measure();
-  const Result<GcReport> report = evict_to(used > bytes ? used - bytes : 0, {});
+  const Result<GcReport> report = evict_to(less(measure(), bytes), {}, false);
   return folders.removed_files != 0 || (report && report->removed_files != 0);
 }
 
-// Maintenance lock held.
-Result<GcReport> Store::evict_to(std::uint64_t target, const Progress& progress) {
-  GcReport report;
-  const std::uint64_t start = control_.header()->used_bytes.load();
-  for (int round = 0; round < 2; ++round) {
-    Result<std::vector<std::uint64_t>> ids = list_segments(segments_dir_.get());
-    if (!ids) return std::move(ids).error();
-    for (const std::uint64_t id : *ids) {
-      const std::uint64_t used = control_.header()->used_bytes.load();
-      if (used <= target) return report;
-      if (progress && !progress(start - std::min(start, used), start - std::min(start, target)))
-        return make_error(TLC_E_CANCELLED, "stopped by the caller");
-      if (appender_.is_active(id)) continue;
-      if (Result<void> gone = evict_segment(id, report); !gone) return std::move(gone).error();
-    }
-    // Only segments that take appends are left.
-    if (control_.header()->used_bytes.load() <= target || appender_.seal_all() == 0) break;
-  }
-  return report;
-}
-
-Result<void> Store::evict_segment(std::uint64_t id, GcReport& report) {
-  Result<std::shared_ptr<Segment>> opened = Segment::open(segments_dir_.get(), id);
-  if (opened)
-    forget_entries_of(**opened, report);
-  else if (opened.error().status == TLC_MISS)
-    return {};
-  const std::string name = segment_name(id);
-  struct stat st {};
-  const bool known = ::fstatat(segments_dir_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
-  TLC_STEP("evict.before_unlink");
-  if (::unlinkat(segments_dir_.get(), name.c_str(), 0) != 0 && errno != ENOENT)
-    return io_error(errno, "cannot remove segment " + name);
-  TLC_STEP("evict.unlinked");
-  ControlHeader* header = control_.header();
-  header->removed_segments.fetch_add(1, std::memory_order_release);
-  const std::uint64_t freed = known ? port::allocated_bytes(st) : 0;
-  std::uint64_t used = header->used_bytes.load();
-  while (!header->used_bytes.compare_exchange_weak(used, used - std::min(used, freed))) {
-  }
-  report.freed_bytes += freed;
-  ++report.removed_files;
-  return {};
-}
-
-// Only entries that still point into the segment: a key may have been published again elsewhere.
-void Store::forget_entries_of(const Segment& segment, GcReport& report) {
-  std::vector<RecordHeader> headers;
-  segment.for_each(0, id_, [&](const RecordHeader& header) {
-    if (header.kind != static_cast<std::uint16_t>(Kind::tombstone)) headers.push_back(header);
+Result<Store::Survey> Store::survey() {
+  Survey survey;
+  Result<std::vector<std::uint64_t>> ids = list_segments(segments_dir_.get());
+  if (!ids) return std::move(ids).error();
+  const Lookup walked = index_.for_each([&](const trust::Digest& key, const IndexRecord& record) {
+    if (intact(record, key) && record.kind != static_cast<std::uint8_t>(Kind::tombstone))
+      survey.entries.push_back(policy_entry(record, control_.stamped(record.slot), user_key() != nullptr));
     return true;
   });
-  for (std::size_t at = 0; at < headers.size(); at += kBatch) {
-    const std::span<const RecordHeader> batch(headers.data() + at, std::min(kBatch, headers.size() - at));
-    std::vector<std::pair<const RecordHeader*, std::uint64_t>> gone;  // with idle seconds
-    const Result<void> done = index_.update([&](IndexWriter& index) -> Result<void> {
-      for (const RecordHeader& header : batch) {
-        IndexRecord record;
-        Result<Lookup> got = index.get(header.key, record);
-        if (!got) return std::move(got).error();
-        if (*got != Lookup::hit || record.segment != segment.id() || record.offset != header.offset) continue;
-        if (Result<bool> removed = index.remove(header.key); !removed) return std::move(removed).error();
-        gone.emplace_back(&header, idle_seconds(record, control_.stamped(record.slot)));
-      }
-      return {};
-    });
-    if (!done) return;
-    for (const auto& [header, idle] : gone) {
-      control_.note_removal(header->key, RemovalReason::evicted);
-      const std::string name = namespace_of(segment, *header);
-      count(name, Counter::evictions);
-      count(name, Counter::youngest_evicted_s, idle);
-    }
-    report.evicted_entries += gone.size();
-    TLC_STEP("evict.batch");
+  // While a rebuild goes on, what is not indexed yet would look as if nothing lived in it.
+  if (walked != Lookup::hit || control_.header()->rebuild.load() != 0) survey.entries.clear();
+  std::vector<std::uint64_t> live;
+  live.reserve(survey.entries.size());
+  for (const PolicyEntry& entry : survey.entries) live.push_back(entry.segment);
+  std::sort(live.begin(), live.end());
+  for (const std::uint64_t id : *ids) {
+    std::optional<SegmentFacts> facts = facts_of(segments_dir_.get(), id);
+    if (!facts) continue;
+    facts->sole = facts->sole && std::binary_search(live.begin(), live.end(), id);
+    survey.segments.push_back(*facts);
   }
+  return survey;
+}
+
+// Maintenance lock held.
+Result<GcReport> Store::evict_to(std::uint64_t target, const Progress& progress, bool may_write) {
+  GcReport report;
+  const SharedWord& used = control_.header()->used_bytes;
+  const std::uint64_t start = used.load();
+  for (int round = 0; round < 2; ++round) {
+    Result<Survey> seen = survey();
+    if (!seen) return std::move(seen).error();
+    std::vector<PolicySegment> sealed;
+    for (const SegmentFacts& segment : seen->segments)
+      if (!appender_.is_active(segment.id)) sealed.push_back({segment.id, segment.bytes});
+    for (const Victim& victim : plan_eviction(std::move(sealed), seen->entries, may_write)) {
+      const std::uint64_t now = used.load();
+      if (now <= target) return report;
+      if (progress && !progress(less(start, now), less(start, target)))
+        return make_error(TLC_E_CANCELLED, "stopped by the caller");
+      if (Result<void> gone = retire(victim, *seen, report); !gone) return std::move(gone).error();
+    }
+    if (used.load() <= target) break;
+    // What is left takes appends, or was written just now: then nothing is kept any more.
+    appender_.seal_all();
+    may_write = false;
+  }
+  return report;
 }
 
 // After a clear. Segments that take appends are sealed first. Until a rebuild is through, a segment without an entry
@@ -183,14 +197,15 @@ Result<void> Store::free_unused(bool young_too, GcReport& report) {
   });
   if (walked != Lookup::hit) return {};  // what it did not name may be in use
   std::sort(used.begin(), used.end());
-  Result<std::vector<std::uint64_t>> ids = list_segments(segments_dir_.get());
-  if (!ids) return std::move(ids).error();
-  for (const std::uint64_t id : *ids) {
-    if (std::binary_search(used.begin(), used.end(), id) || appender_.is_active(id)) continue;
+  Result<Survey> seen = survey();
+  if (!seen) return std::move(seen).error();
+  const std::vector<SegmentFacts> segments = seen->segments;  // those of the survey change
+  for (const SegmentFacts& segment : segments) {
+    if (std::binary_search(used.begin(), used.end(), segment.id) || appender_.is_active(segment.id)) continue;
     struct stat st {};
-    if (::fstatat(segments_dir_.get(), segment_name(id).c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (::fstatat(segments_dir_.get(), segment_name(segment.id).c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (!young_too && age_of(st) < kLeftoverAgeS) continue;
-    if (Result<void> gone = evict_segment(id, report); !gone) return gone;
+    if (Result<void> gone = retire({segment.id, {}}, *seen, report); !gone) return gone;
   }
   return {};
 }

@@ -34,6 +34,9 @@ void Store::touch(Artifact& artifact) {
   if (artifact.stamped_minute.load(std::memory_order_relaxed) == minute) return;
   artifact.stamped_minute.store(minute, std::memory_order_relaxed);
   control_.stamp(artifact.slot, minute);
+  if (options_.trace != nullptr)
+    options_.trace->note('h', artifact.key(), artifact.header().record_length, artifact.header().compile_us,
+                         artifact.meta().name_space);
 }
 
 // Segments that were unlinked keep their blocks while they are mapped: let go of what nobody holds.
@@ -97,13 +100,14 @@ Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexReco
   return ArtifactRef(table_->insert(std::move(made), change));
 }
 
-// The change counter moved since the artifact was last found current: it is if the index names the same place still.
+// The change counter moved since the artifact was last found current: it is if the index names the same
+// generation still, wherever eviction has put it.
 // Takes the reference, and gives it back or nullptr.
 Artifact* Store::still_current(Artifact* artifact, std::uint64_t change, bool quiet) {
   IndexRecord record;
   const RecordHeader& header = artifact->header();
-  if (index_.get(artifact->key(), record) == Lookup::hit && record.segment == header.segment &&
-      record.offset == header.offset && record.sequence == header.sequence) {
+  if (index_.get(artifact->key(), record) == Lookup::hit && record.sequence == header.sequence &&
+      record.hash_lo == header.hash_lo && record.hash_hi == header.hash_hi) {
     table_->confirm(*artifact, change, quiet ? 0 : 1);
     return artifact;
   }
@@ -125,9 +129,9 @@ Found Store::get(const trust::Digest& key, bool quiet) {
       (void)rebuild_some(kRebuildOnMissNs);
       continue;
     }
-    // Place and sequence of an artifact that was verified: the record needs no check of its own.
+    // Sequence and hash of an artifact that was verified: the record needs no check of its own.
     if (Artifact* artifact =
-            table_->find_at(key, record.segment, record.offset, record.sequence, change, quiet ? 0 : 1)) {
+            table_->find_generation(key, record.sequence, {record.hash_lo, record.hash_hi}, change, quiet ? 0 : 1)) {
       touch(*artifact);
       return {Outcome::hit, ArtifactRef(artifact), {}, 0};
     }

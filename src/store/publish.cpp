@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // put, remove, clear: what changes the store.
 //
-// A put is: room made, record appended, index transaction. A process killed before the transaction leaves bytes that no
-// index points to and a rebuild may find: they are a whole record of the key, or none.
+// A put is: room made and set aside, record appended, index transaction. A process killed before the transaction leaves
+// bytes that no index points to and a rebuild may find: they are a whole record of the key, or none.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -40,6 +40,7 @@ PutResult outcome(Error error) {
 IndexRecord make_index_record(const RecordHeader& header, std::uint32_t slot) {
   IndexRecord record;
   record.kind = static_cast<std::uint8_t>(header.kind);
+  record.flags = static_cast<std::uint16_t>(header.flags);
   record.slot = slot;
   record.namespace_id = header.namespace_id;
   record.segment = header.segment;
@@ -67,7 +68,9 @@ PutResult Store::put(const RecordContent& content, PutMode mode) {
   if (read_only()) return outcome(TLC_NOT_STORED, "the store is read-only");
   const Seen seen = look(content.key);
   if (!mode.replace && seen.present) return outcome(TLC_EXISTED, "the key is already stored");
-  Result<RecordImage> image = RecordImage::make(content, control_.next_sequence(), port::wall_ns(), user_key());
+  RecordContent described = content;
+  described.later = seen.sequence != 0 || mode.expected != 0;
+  Result<RecordImage> image = RecordImage::make(described, control_.next_sequence(), port::wall_ns(), user_key());
   if (!image) return outcome(std::move(image).error());
   if (image->length() > limit() / 8)
     return outcome(TLC_TOO_LARGE, "the artifact takes " + std::to_string(image->length()) +
@@ -77,14 +80,20 @@ PutResult Store::put(const RecordContent& content, PutMode mode) {
   if (result.status == TLC_NOT_STORED && is_full(result.sys_errno) && free_disk(image->length() + kSpare))
     result = publish(*image, mode, seen);
   if (result.status == TLC_OK) count(content.name_space, Counter::puts);
+  if (result.status == TLC_OK && options_.trace != nullptr)
+    options_.trace->note('p', content.key, image->length(), content.compile_us, content.name_space);
   if (result.status == TLC_NOT_STORED) count(content.name_space, Counter::not_stored);
   if (control_.header()->rebuild.load(std::memory_order_relaxed) != 0) (void)rebuild_some(kRebuildOnPutNs);
   return result;
 }
 
 PutResult Store::publish(RecordImage& image, const PutMode& mode, const Seen& seen) {
-  if (!make_room(image.length())) return outcome(TLC_NOT_STORED, "no room could be made under the store's limit");
+  const std::uint64_t space = appender_.space_for(image.length());
+  std::optional<Reservation> room = make_room(space);
+  if (!room) return outcome(TLC_NOT_STORED, "no room could be made under the store's limit");
+  TLC_STEP("put.reserved");
   Result<Place> place = appender_.append(image, id_);
+  if (place) room->settle(space);
   if (!place && place.error().sys_errno == ENOENT && replaced())
     return outcome(kReplaced, "the store's folder was removed or replaced");
   if (!place) return outcome(std::move(place).error());
@@ -119,7 +128,6 @@ PutResult Store::index_record(const RecordImage& image, Place place, const PutMo
   TLC_STEP("put.committed");
   if (status == TLC_EXISTED) return outcome(TLC_EXISTED, "the key is already stored");
   if (status == TLC_CONFLICT) return outcome(TLC_CONFLICT, "another generation of the key is stored");
-  control_.header()->used_bytes.fetch_add(image.length(), std::memory_order_relaxed);
   if (!done) return outcome(std::move(done).error());
   if (replaced) control_.header()->change.fetch_add(1, std::memory_order_release);
   PutResult result;
@@ -232,7 +240,7 @@ Result<void> Store::set_limit(std::uint64_t limit) {
     control_.set_limits(config.limit, config.segment_size);
     control_.header()->config_version.fetch_add(1, std::memory_order_release);
   }
-  (void)make_room(0);
+  (void)make_room(0);  // gone at once: nothing is kept aside
   return {};
 }
 

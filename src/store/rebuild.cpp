@@ -32,7 +32,11 @@ bool is_cleared(const Config& config, const RecordHeader& header) {
 // Of two records of a key the one with the higher sequence counts. But where a power loss may have taken what it had,
 // and the other was to survive, only if it is whole.
 bool Store::is_better(const RecordHeader& found, const IndexRecord& known) {
-  if (found.sequence == known.sequence) return false;
+  if (found.sequence == known.sequence) {  // the same record, written again by eviction: better if the other went
+    if (found.segment == known.segment && found.offset == known.offset) return false;
+    Result<std::shared_ptr<Segment>> other = segments_.get(known.segment);
+    return !other || (*other)->unlinked() || !(*other)->has_whole(known.offset, id_);
+  }
   const bool newer = found.sequence > known.sequence;
   if (control_.header()->durable.load(std::memory_order_relaxed) == 0) return newer;
   Result<std::shared_ptr<Segment>> segment = segments_.get(newer ? found.segment : known.segment);

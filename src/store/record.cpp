@@ -154,6 +154,7 @@ Result<RecordImage> RecordImage::make(const RecordContent& content, std::uint64_
   header.created_ns = created_ns;
   header.compile_us = content.compile_us;
   header.label_hash = trust::xxh3_64(content.label.data(), content.label.size());
+  if (content.later) header.flags |= kLater;
   const trust::Hash128 hash = trust::xxh3_128(image.meta_.data(), image.meta_.size());
   header.hash_lo = hash.lo;
   header.hash_hi = hash.hi;
@@ -163,6 +164,24 @@ Result<RecordImage> RecordImage::make(const RecordContent& content, std::uint64_
     image.user_key_ = user_key;
   }
   return image;
+}
+
+RecordImage RecordImage::copy(const RecordHeader& header, std::span<const std::uint8_t> body,
+                              const trust::MacKey* user_key) {
+  RecordImage image;
+  image.header_ = header;
+  image.body_.push_back(body);
+  if ((header.flags & kStrict) != 0) image.user_key_ = user_key;
+  return image;
+}
+
+RecordImage RecordImage::tombstone(const RecordHeader& header) {
+  RecordContent content;
+  content.kind = Kind::tombstone;
+  content.key = header.key;
+  content.name_space = "tlc.tombstone";
+  Result<RecordImage> image = make(content, header.sequence, header.created_ns, nullptr);
+  return std::move(*image);  // without members it cannot fail
 }
 
 void RecordImage::seal(std::uint64_t segment, std::uint64_t offset, const trust::MacKey& store_key) {
@@ -176,7 +195,7 @@ std::vector<std::span<const std::uint8_t>> RecordImage::pieces() const {
   std::vector<std::span<const std::uint8_t>> all;
   all.reserve(body_.size() + 3);
   all.emplace_back(reinterpret_cast<const std::uint8_t*>(&header_), kHeaderSize);
-  all.emplace_back(meta_);
+  if (!meta_.empty()) all.emplace_back(meta_);
   all.insert(all.end(), body_.begin(), body_.end());
   pad(all, kHeaderSize + header_.body_length);
   return all;

@@ -8,7 +8,8 @@
 //     0   8  magic "TLCSREC1"                          meta (offsets from the start of the body)
 //     8   2  version, 1                                  2  length of the namespace, then its bytes
 //    10   2  kind (format.hpp)                           2  length of the label, then its bytes
-//    12   4  flags; 1: strict (content hash, auth)       4  length of the key's encoding, then its bytes
+//    12   4  flags; 1: strict (content hash, auth);      4  length of the key's encoding, then its bytes
+//            2: there was a generation before it
 //    16   8  sequence                                    4  number of required keys, then 32 bytes each
 //    24   8  0                                           4  number of members; each:
 //    32  32  digest of the key                             4  type
@@ -49,6 +50,7 @@ namespace tlc::store {
 inline constexpr std::uint64_t kRecordMagic = 0x3143455253434c54;  // "TLCSREC1"
 inline constexpr std::size_t kHeaderSize = 256;
 inline constexpr std::uint32_t kStrict = 1;
+inline constexpr std::uint32_t kLater = 2;  // segments may still have an older record of the key
 inline constexpr std::size_t kMaxMembers = 4096;
 inline constexpr std::size_t kMaxMemberName = 255;
 inline constexpr std::size_t kMaxLabel = 4096;
@@ -100,6 +102,7 @@ struct RecordContent {
   std::span<const trust::Digest> requirements;
   std::span<const MemberView> members;
   std::uint64_t compile_us = 0;
+  bool later = false;  ///< a generation of the key was seen before
 };
 
 /// Where the parts of a body lie.
@@ -117,6 +120,13 @@ class RecordImage {
   /// `user_key`: makes a strict record.
   static Result<RecordImage> make(const RecordContent& content, std::uint64_t sequence, std::uint64_t created_ns,
                                   const trust::MacKey* user_key);
+
+  /// The same record for another place: the same generation. `body` is as it was stored, and outlives the image. A
+  /// strict record needs the key that it was made with.
+  static RecordImage copy(const RecordHeader& header, std::span<const std::uint8_t> body,
+                          const trust::MacKey* user_key);
+  /// A tombstone for the key of this record, of the same sequence.
+  static RecordImage tombstone(const RecordHeader& header);
 
   /// Fills in the place and the MACs. May be called again for another place.
   void seal(std::uint64_t segment, std::uint64_t offset, const trust::MacKey& store_key);

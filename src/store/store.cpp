@@ -65,11 +65,12 @@ Result<port::Fd> open_format_folder(const StoreOptions& options, std::string& pa
   return dir;
 }
 
+// 10 GiB, but no more than a tenth of the file system and half of what is free in it now.
 std::uint64_t default_limit(int dir) {
   struct statvfs fs {};
   if (::fstatvfs(dir, &fs) != 0) return kLeastDefaultLimit;
-  const std::uint64_t tenth = static_cast<std::uint64_t>(fs.f_blocks) * fs.f_frsize / 10;
-  return std::clamp(tenth, kLeastDefaultLimit, kMostDefaultLimit);
+  const std::uint64_t tenth = std::max<std::uint64_t>(fs.f_blocks * fs.f_frsize / 10, kLeastDefaultLimit);
+  return std::min({kMostDefaultLimit, tenth, static_cast<std::uint64_t>(fs.f_bavail * fs.f_frsize / 2)});
 }
 
 Config new_config(int dir, std::uint64_t limit) {
@@ -260,6 +261,7 @@ void Store::count(std::string_view name_space, Counter counter, std::uint64_t am
 }
 
 void Store::fold_counters() {
+  if (options_.trace != nullptr) options_.trace->flush();
   const std::lock_guard lock(tally_mutex_);
   const std::vector<std::uint64_t> hits = table_->take_hits();
   for (std::size_t i = 0; i < tallies_.size(); ++i) {

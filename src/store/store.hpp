@@ -8,8 +8,8 @@
 //
 //   store.cpp    open, create, close         publish.cpp  put, remove, clear
 //   lookup.cpp   get                         evict.cpp    the limit
-//   rebuild.cpp  index from segments         inspect.cpp  list, stats, verify
-//   folders.cpp  materialised artifacts
+//   rebuild.cpp  index from segments         retire.cpp   one segment goes; what is kept of it
+//   folders.cpp  materialised artifacts      inspect.cpp  list, stats, verify
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,10 @@
 #include "store/control.hpp"
 #include "store/counters.hpp"
 #include "store/index.hpp"
+#include "store/policy.hpp"
+#include "store/reservation.hpp"
 #include "store/segment.hpp"
+#include "store/trace.hpp"
 #include "store/write_lock.hpp"
 
 namespace tlc::store {
@@ -43,6 +46,7 @@ struct StoreOptions {
   std::uint64_t limit = 0;  ///< of a store that is made; 0: by the file system's size
   bool read_only = false;
   bool durable = false;
+  std::shared_ptr<Trace> trace;           ///< gets every request; nullptr: none
   std::optional<trust::MacKey> user_key;  ///< set: strict verification, and strict records
 };
 
@@ -91,6 +95,15 @@ struct VerifyReport {
 
 struct GcReport {
   std::uint64_t freed_bytes = 0, evicted_entries = 0, removed_files = 0;
+  std::uint64_t moved_entries = 0, moved_bytes = 0;  // written again, to outlive their segment
+};
+
+/// What eviction knows of a segment's file.
+struct SegmentFacts {
+  std::uint64_t id = 0;
+  std::uint64_t bytes = 0;  // on disk
+  std::uint64_t created_ns = 0;
+  bool sole = false;  // one record, which lives: no older record of any key is in it
 };
 
 /// The index record of a stored record.
@@ -206,13 +219,26 @@ class Store : public std::enable_shared_from_this<Store> {
   Result<void> append_tombstone(const trust::Digest& key, std::string_view name_space);
 
   // evict.cpp
-  bool make_room(std::uint64_t bytes);
+  std::optional<Reservation> make_room(std::uint64_t bytes);
+  void relieve(std::uint64_t bytes);
   bool free_disk(std::uint64_t bytes);
-  Result<GcReport> evict_to(std::uint64_t target, const Progress& progress);
-  Result<void> evict_segment(std::uint64_t id, GcReport& report);
-  void forget_entries_of(const Segment& segment, GcReport& report);
+  struct Survey {
+    std::vector<SegmentFacts> segments;  // ascending ids
+    std::vector<PolicyEntry> entries;    // empty: the index could not be read through
+    std::uint64_t oldest_but(std::uint64_t id) const;
+  };
+  Result<Survey> survey();
+  Result<GcReport> evict_to(std::uint64_t target, const Progress& progress, bool may_write = true);
   Result<GcReport> free_cleared(bool all);
   Result<void> free_unused(bool young_too, GcReport& report);
+
+  // retire.cpp
+  struct Retiring;
+  Result<void> retire(const Victim& victim, Survey& survey, GcReport& report);
+  void unload(Retiring& retiring);
+  bool unload_batch(Retiring& retiring, std::span<const RecordHeader> batch);
+  bool move(Retiring& retiring, IndexWriter& index, const RecordHeader& header, const IndexRecord& record);
+  void bury(Retiring& retiring, const RecordHeader& header);
   void remove_leftovers(GcReport& report);
   std::uint64_t measure();
 

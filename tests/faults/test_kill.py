@@ -104,7 +104,7 @@ class Kill(AgentTest):
         self.after(target=1)  # "open.aside" needs a store that kills: test_recovery.py
 
     def test_put_own_segment(self):
-        for step in ("append.begin", "append.body", "append.written", "put.appended"):
+        for step in ("put.reserved", "append.begin", "append.body", "append.written", "put.appended"):
             with self.subTest(step=step):
                 self.fresh()
                 self.run_killed(step, ("put", "new", 1, 1_000_000))
@@ -135,6 +135,28 @@ class Kill(AgentTest):
         self.assertEqual(agent("compile", "new", self.path("notes"), "plain", 0).version, 1)
         agent.finish()
         self.after(target=1)
+
+    def test_eviction_that_writes_again(self):
+        """Entries that took a minute to compile lie among cheap ones: eviction moves them, and is killed doing so."""
+        for step in ("evict.moved", "evict.moved:3", "evict.before_commit", "evict.batch", "evict.before_unlink",
+                     "evict.unlinked", ""):
+            with self.subTest(step=step):
+                self.store = self.path("store-" + step.replace(":", "-"))
+                agent = self.agent(self.store, limit=LIMIT)
+                dear = {f"entry-{number}": 1 for number in range(0, 120, 12)}
+                for number in range(120):
+                    cost = 60_000_000 if number % 12 == 0 else 1000
+                    agent("put_cost", f"entry-{number}", 1, 60_000, cost, expect="TLC_OK")
+                self.assertEqual(agent.finish(), 0)
+                if step:
+                    self.run_killed(step, ("gc", 4 * MIB))
+                agent = self.agent(self.store)
+                self.assert_versions(agent, dear)
+                self.assertEqual(agent("verify", expect="TLC_OK").json["damaged"], [])
+                agent("gc", 4 * MIB, expect="TLC_OK")
+                other = self.agent(self.store)
+                self.assert_versions(other, dear)
+                self.assertLessEqual(other.disk_bytes(), 5 * MIB)
 
     def test_evict(self):
         for step in ("evict.batch", "evict.before_unlink", "evict.unlinked"):

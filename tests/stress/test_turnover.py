@@ -1,10 +1,40 @@
 # SPDX-License-Identifier: MIT
-"""The limit, while the cache turns over many times under live readers and held artifacts."""
+"""The limit, while the cache turns over many times under live readers and held artifacts.
+
+TLC_TEST_TURNOVER=full runs the test with eight processes at its full size (sizes to 20 MiB, ten turnovers; minutes);
+TLC_TEST_TURNOVER_PLOT=FILE.svg also draws what was on the disk over time.
+"""
+
+import os
+import random
+import time
 
 from agents import MIB, AgentTest, allocated, main
 
 LIMIT = 16 * MIB
 TURNOVERS = 10
+FULL = os.environ.get("TLC_TEST_TURNOVER") == "full"
+
+
+def draw(path, samples, limit, bound, title):
+    """Disk use over time as SVG."""
+    wide, high, left, top = 640, 260, 70, 30
+    last, highest = samples[-1][0] or 1, bound * 1.1
+    y = lambda value: top + high - value / highest * high  # noqa: E731
+    points = " ".join(f"{left + at / last * wide:.1f},{y(used):.1f}" for at, used in samples)
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + wide + 90}" height="{top + high + 40}" '
+             'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>',
+             f'<text x="{left}" y="18" font-weight="bold">{title}</text>',
+             f'<path d="M{left} {top}V{top + high}H{left + wide}" fill="none" stroke="#999"/>']
+    for name, value in (("limit", limit), ("bound", bound)):
+        lines.append(f'<path d="M{left} {y(value):.1f}h{wide}" stroke="#d62728" stroke-dasharray="4 3"/>'
+                     f'<text x="{left + wide + 5}" y="{y(value):.1f}">{name} {value / MIB:.0f}M</text>')
+    lines.append(f'<text x="{left - 5}" y="{top + high}" text-anchor="end">0</text>')
+    lines.append(f'<text x="{left}" y="{top + high + 16}">0 s</text>'
+                 f'<text x="{left + wide}" y="{top + high + 16}" text-anchor="end">{last:.0f} s</text>')
+    lines.append(f'<polyline points="{points}" fill="none" stroke="#1f77b4" stroke-width="1.2"/></svg>')
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
 
 
 class Turnover(AgentTest):
@@ -47,6 +77,55 @@ class Turnover(AgentTest):
         self.assertEqual(agents[0]("put", "huge", 1, LIMIT // 8 + 1).status, "TLC_TOO_LARGE")
         for agent in agents:
             self.assert_versions(agent, {f"{which}-{n}": {1, None} for which in (0, 1) for n in range(120)})
+
+    def test_eight_processes_at_the_limit(self):
+        """Five write entries of random sizes, two have read everything and are idle, one holds an artifact."""
+        limit, turnovers, largest = (160 * MIB, 10, 20 * MIB - 64 * 1024) if FULL else (16 * MIB, 3, 1_900_000)
+        bound = limit * 9 // 8 + max(MIB, limit // 64)
+        dice = random.Random(20)
+        *writers, reader, idle, holder = (self.agent(self.store, limit=limit) for _ in range(8))
+        writers[0]("put", "pinned", 1, 100_000, expect="TLC_OK")
+        holder("hold", "pinned", expect="TLC_OK")
+        written, number, stored, samples, start = 0, 0, 0, [], time.monotonic()
+        while written < turnovers * limit:
+            batch = []
+            for writer in writers:
+                number += 1
+                size = int(4096 * (largest / 4096) ** dice.random())
+                batch.append((writer, f"entry-{number}", size))
+                writer.send("put", f"entry-{number}", 1, size)
+                samples.append((time.monotonic() - start, allocated(self.store)))
+            for writer, name, size in batch:
+                answer = writer.receive()
+                self.assertIn(answer.status, ("TLC_OK", "TLC_NOT_STORED"), answer.line)
+                stored += answer.status == "TLC_OK"
+                written += size
+                if written < limit // 2:
+                    for one in (reader, idle):
+                        one("get", name, expect="TLC_OK")
+            samples.append((time.monotonic() - start, allocated(self.store)))
+            if number % 50 == 0:
+                self.assertEqual(holder("check", "pinned", expect="TLC_OK").version, 1)
+        most = max(used for _, used in samples)
+        print(f"{number} puts, {stored} stored, {written / MIB:.0f} MiB at a limit of {limit / MIB:.0f} MiB: "
+              f"at most {most / MIB:.1f} MiB on disk, in {len(samples)} samples")
+        if os.environ.get("TLC_TEST_TURNOVER_PLOT"):
+            draw(os.environ["TLC_TEST_TURNOVER_PLOT"], samples, limit, bound,
+                 f"Disk use, 8 processes, {turnovers} turnovers, entries of 4 KiB to {largest / MIB:.0f} MiB")
+        self.assertLessEqual(most, bound)
+        self.assertGreater(stored, number * 0.95)
+        self.assertEqual(holder("check", "pinned", expect="TLC_OK").version, 1)
+        holder("release", "pinned")
+
+    def test_killed_putters_do_not_use_up_the_limit(self):
+        agent = self.agent(self.store, limit=LIMIT)
+        for number in range(6):
+            victim = self.agent(self.store, environment={"TLC_TEST_KILL": "put.reserved"})
+            victim.send("put", f"lost-{number}", 1, 1_500_000)
+            self.assertEqual(victim.wait(), -9)
+        for number in range(200):
+            self.assertEqual(agent("put", f"entry-{number}", 1, 100_000).status, "TLC_OK")
+        self.assertLessEqual(allocated(self.store), self.bound())
 
     def test_what_was_used_last_is_what_is_left(self):
         agent = self.agent(self.store, limit=LIMIT)

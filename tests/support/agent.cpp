@@ -63,6 +63,16 @@ Answer put(const Arguments& words) {  // put NAME VERSION SIZE [GUARDED-FILE]
                         cache.api->tlc_cache_put(cache.handle, wanted.key, made.bundle, nullptr, &failure.error));
 }
 
+Answer put_cost(const Arguments& words) {  // put_cost NAME VERSION SIZE MICROSECONDS: what compiling it took
+  const Cache& cache = state().current();
+  const Wanted wanted(*cache.api, words.at(1));
+  const Made made(*cache.api, words[1], number(words, 2, 1), number(words, 3, 1000));
+  cache.api->tlc_bundle_set_compile_time(made.bundle, number(words, 4, 0), nullptr);
+  Failure failure(*cache.api);
+  return failure.answer(*cache.api,
+                        cache.api->tlc_cache_put(cache.handle, wanted.key, made.bundle, nullptr, &failure.error));
+}
+
 Answer replace(const Arguments& words) {  // replace NAME VERSION SIZE
   const Cache& cache = state().current();
   const Wanted wanted(*cache.api, words.at(1));
@@ -468,6 +478,7 @@ const std::map<std::string, std::function<Answer(const Arguments&)>>& commands()
       {"open", open_cache},
       {"close", close_cache},
       {"put", put},
+      {"put_cost", put_cost},
       {"replace", replace},
       {"get", get},
       {"hold", hold},

@@ -16,7 +16,8 @@
   X(tlc_cache_open) X(tlc_cache_close) X(tlc_request_create) X(tlc_request_destroy) X(tlc_request_set_target) \
   X(tlc_request_set_no_toolchain) X(tlc_request_add_text) X(tlc_request_begin_list) X(tlc_request_begin_map) \
   X(tlc_request_end) X(tlc_request_key) X(tlc_cache_key) X(tlc_key_release) X(tlc_bundle_create) \
-  X(tlc_bundle_destroy) X(tlc_bundle_add) X(tlc_bundle_add_guard) X(tlc_artifact_release) \
+  X(tlc_bundle_destroy) X(tlc_bundle_add) X(tlc_bundle_add_guard) X(tlc_bundle_set_compile_time) \
+  X(tlc_artifact_release) \
   X(tlc_artifact_retain) X(tlc_artifact_get_info) X(tlc_artifact_find) X(tlc_artifact_read) \
   X(tlc_artifact_folder) X(tlc_cache_get) X(tlc_cache_put) X(tlc_cache_replace) X(tlc_cache_remove) \
   X(tlc_cache_invalidate) X(tlc_cache_clear) X(tlc_cache_begin) X(tlc_lock_publish) X(tlc_lock_fail) \

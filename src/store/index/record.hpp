@@ -4,7 +4,7 @@
 //   offset size field         meaning
 //        0    1 version       kRecordVersion; another value is not ours to read
 //        1    1 kind          artifact, link, failure or tombstone (an unknown kind is a miss)
-//        2    2 flags         by kind
+//        2    2 flags         the low half of the record header's
 //        4    4 slot          recency slot of the control mapping
 //        8    8 namespace_id  hash of the namespace's name
 //       16    8 segment       id of the segment that holds the stored body

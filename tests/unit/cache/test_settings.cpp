@@ -26,13 +26,16 @@ void test_sizes(void**) {
 void test_the_environment_wins(void**) {
   ::setenv("TLC_LIMIT", "64M", 1);
   ::setenv("TLC_READONLY", "1", 1);
+  ::setenv("TLC_TRACE", "/t", 1);
   const auto settings = make_settings("/x", 1 << 20, 0);
   assert_true(settings.ok());
   assert_u64(settings->limit, 64U << 20);
   assert_true(settings->read_only);
+  assert_string_equal(settings->trace.c_str(), "/t");
   const auto without = make_settings("/x", 1 << 20, TLC_OPEN_NO_ENV);
   assert_u64(without->limit, 1U << 20);
   assert_false(without->read_only);
+  assert_true(without->trace.empty());
   ::setenv("TLC_LIMIT", "lots", 1);
   const auto bad = make_settings("/x", 0, 0);
   assert_false(bad.ok());
@@ -41,6 +44,7 @@ void test_the_environment_wins(void**) {
   ::setenv("TLC_READONLY", "perhaps", 1);
   assert_false(make_settings("/x", 0, 0).ok());
   ::unsetenv("TLC_LIMIT");
+  ::unsetenv("TLC_TRACE");
   ::unsetenv("TLC_READONLY");
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ class StoreFixture {
     options.root = scratch_.path("store");
     options.limit = limit_;
     options.read_only = read_only;
+    options.user_key = user_key;
     Result<std::shared_ptr<store::Store>> made = store::Store::open(options);
     assert_true_msg(made.ok(), "%s", made.ok() ? "" : made.error().message.c_str());
     store_ = std::move(*made);
@@ -59,7 +61,7 @@ class StoreFixture {
     content.name_space = ns;
     content.label = "a label";
     content.members = {&member, 1};
-    content.compile_us = 1000;
+    content.compile_us = compile_us;
     return store_->put(content, mode);
   }
 
@@ -74,6 +76,9 @@ class StoreFixture {
     assert_memory_equal(members[0].data.data(), wanted.data(), size);
     return true;
   }
+
+  std::uint64_t compile_us = 1000;        ///< of what is put from now on
+  std::optional<trust::MacKey> user_key;  ///< of what is opened from now on
 
  private:
   Scratch scratch_;

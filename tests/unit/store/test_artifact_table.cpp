@@ -45,7 +45,9 @@ void test_find_needs_the_current_change(void**) {
   assert_null(table->find(key_of(2), 5));
   ArtifactRef found(table->find(key_of(1), 5));
   assert_ptr_equal(found.get(), made.get());
-  ArtifactRef at(table->find_at(key_of(1), 0, 0, 10, 6));
+  const RecordHeader& header = made->header();
+  assert_null(table->find_generation(key_of(1), 11, {header.hash_lo, header.hash_hi}, 6));
+  ArtifactRef at(table->find_generation(key_of(1), 10, {header.hash_lo, header.hash_hi}, 6));
   assert_ptr_equal(at.get(), made.get());
   assert_ptr_equal(ArtifactRef(table->find(key_of(1), 6)).get(), made.get());
   assert_u64(table->take_hits()[0], 3);
