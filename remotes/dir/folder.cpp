@@ -160,6 +160,13 @@ Folder::Read Folder::read_blob(const Found& found, std::vector<std::uint8_t>& bl
   return crc64(blob.data(), blob.size()) == found.entry->crc ? Read::good : Read::damaged;
 }
 
+// As if it were not there: an older one may serve, and a put makes a new one.
+void Folder::forget_damaged(const Found& found) {
+  warn_once(found.pack->first, path_ + "/" + found.pack->first + " has a damaged blob, which is not used");
+  std::vector<Entry>& index = found.pack->second.index;
+  index.erase(index.begin() + (found.entry - index.data()));
+}
+
 Failure Folder::get(const Digest& digest, std::uint64_t deadline_ms, std::vector<std::uint8_t>& blob) {
   const Failure miss{TLC_MISS, 0, "the folder has nothing for this key"};
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -171,7 +178,7 @@ Failure Folder::get(const Digest& digest, std::uint64_t deadline_ms, std::vector
       const Read read = read_blob(found, blob);
       if (read == Read::good) return {};
       if (read == Read::damaged) {
-        warn_once(found.pack->first, path_ + "/" + found.pack->first + " has a damaged blob, which is not used");
+        forget_damaged(found);
         continue;
       }
       packs_.erase(found.pack);  // merged, perhaps: then the blob is in another pack

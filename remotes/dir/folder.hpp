@@ -73,12 +73,14 @@ class Folder {
   std::vector<Found> find(const Digest& digest);
   enum class Read : std::uint8_t { good, gone, damaged };
   Read read_blob(const Found& found, std::vector<std::uint8_t>& blob);
+  void forget_damaged(const Found& found);
 
   // write.cpp
   class Writer;
   void maintain(std::uint64_t deadline_ms);
   bool merge(std::uint64_t deadline_ms);
   std::vector<Packs::iterator> to_merge();
+  bool has_whole(const Digest& digest);
   void drop(Packs::iterator pack);
   void keep_bounds();
   void remove_leftovers();

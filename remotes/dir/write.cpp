@@ -93,6 +93,18 @@ class Folder::Writer {
   bool published_ = false;
 };
 
+/// Whether the digest's blob is there and can be read. Others have it only now and then: it costs little to be sure.
+bool Folder::has_whole(const Digest& digest) {
+  std::vector<std::uint8_t> blob;
+  for (const Found& found : find(digest)) {
+    if (found.entry->length == 0) return false;
+    const Read read = read_blob(found, blob);
+    if (read == Read::good) return true;
+    if (read == Read::damaged) forget_damaged(found);
+  }
+  return false;
+}
+
 Failure Folder::put(std::span<const Change> changes, std::uint64_t deadline_ms) {
   if (Failure failure = refresh()) return failure;
   struct Kept {
@@ -102,10 +114,11 @@ Failure Folder::put(std::span<const Change> changes, std::uint64_t deadline_ms) 
   std::map<Digest, Kept> kept;
   for (const Change& change : changes) {
     if (change.data.size() > options_.limit / 8) continue;
+    if (!change.data.empty() && !change.replace && has_whole(change.digest)) continue;
     const std::vector<Found> there = find(change.digest);
     const Entry* newest = there.empty() ? nullptr : there.front().entry;
     const bool present = newest != nullptr && newest->length != 0;
-    if (change.data.empty() ? !present : present && !change.replace) continue;
+    if (change.data.empty() && !present) continue;
     if (present && newest->length == change.data.size() && newest->crc == crc64(change.data.data(), change.data.size()))
       continue;
     Entry entry;

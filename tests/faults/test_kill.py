@@ -78,6 +78,8 @@ class Kill(AgentTest):
                         steps |= set(re.findall(r'TLC_STEP\("([^"]+)"\)', file.read()))
         with open(__file__, encoding="utf-8") as file:
             tested = file.read()
+        with open(os.path.join(os.path.dirname(__file__), "test_remote.py"), encoding="utf-8") as file:
+            tested += file.read()  # those of the queue for remotes
         self.assertTrue(steps)
         self.assertEqual([step for step in sorted(steps) if f'"{step}"' not in tested], [])
 
