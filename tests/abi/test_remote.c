@@ -188,6 +188,8 @@ static void move_on(const char* remotes) {
 
 static int start(void** state) {
   (void)state;
+  const char* seconds = getenv("TLC_TEST_HANG_S");
+  alarm(seconds == NULL ? 60 : (unsigned)atoi(seconds)); /* a test that hangs has failed */
   tlc_error_init(&error);
   for (size_t i = 0; i < remote.count; ++i) free(remote.blobs[i].data);
   remote.count = 0;
