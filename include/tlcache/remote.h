@@ -10,7 +10,8 @@
  * (tlc_cache_options.remotes, TLC_REMOTES) and opens each on first use. The library asks a remote only under a key's
  * compile lock, and writes to it in the background from a queue that is kept in the local store.
  *
- * Threads: slots run on a thread of the library's with all signals blocked, never two at once for the same state. A slot
+ * Threads: slots run on a thread of the library's with all signals blocked, never two at once for the same state; they must
+ * not use a cache. A slot
  * that does not come back in its time is left alone on that thread: its state is neither used nor closed before it
  * returns, and the cache goes on without that remote. A remote that fails or is late is not asked for a second, then two,
  * four, up to five minutes.

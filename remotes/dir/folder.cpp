@@ -39,11 +39,15 @@ Failure Folder::open() {
 }
 
 Failure Folder::open_folder() {
-  if (::mkdir(options_.path.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+  if (::mkdir(options_.path.c_str(), 0700) == 0)
+    (void)::chmod(options_.path.c_str(), 0700);  // the umask may have taken a right from us
+  else if (errno != EEXIST && errno != EROFS && errno != EACCES)
     return io_failure(errno, "cannot make " + options_.path);
   File outer;
   if (Failure failure = open_checked(AT_FDCWD, options_.path.c_str(), options_.path, outer)) return failure;
-  if (::mkdirat(outer.get(), kInner, 0700) != 0 && errno != EEXIST)
+  if (::mkdirat(outer.get(), kInner, 0700) == 0)
+    (void)::fchmodat(outer.get(), kInner, 0700, 0);
+  else if (errno != EEXIST)
     return io_failure(errno, "cannot make " + options_.path + "/" + kInner);
   path_ = options_.path + "/" + kInner;
   listed_ = false;

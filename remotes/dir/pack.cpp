@@ -109,7 +109,7 @@ std::optional<std::vector<Entry>> parse_index(std::span<const std::uint8_t> byte
     entry.stamp = get(at + 48);
     entry.crc = get(at + 56);
     if (entry.offset < kPackHead || entry.offset > footer.index_offset ||
-        entry.length > footer.index_offset - entry.offset)
+        entry.length > footer.index_offset - entry.offset || entry.length > kMostBlob)
       return std::nullopt;
     if (i > 0 && !(entries[i - 1].digest < entry.digest)) return std::nullopt;
   }

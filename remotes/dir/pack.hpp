@@ -41,6 +41,7 @@ inline constexpr std::size_t kPackHead = 32;
 inline constexpr std::size_t kEntrySize = 64;
 inline constexpr std::size_t kFooterSize = 64;
 inline constexpr std::size_t kMostEntries = 65536;
+inline constexpr std::uint64_t kMostBlob = std::uint64_t{1} << 30;
 
 using Digest = std::array<std::uint8_t, 32>;
 

@@ -113,7 +113,7 @@ Failure Folder::put(std::span<const Change> changes, std::uint64_t deadline_ms) 
   };
   std::map<Digest, Kept> kept;
   for (const Change& change : changes) {
-    if (change.data.size() > options_.limit / 8) continue;
+    if (change.data.size() > std::min(options_.limit / 8, kMostBlob)) continue;
     if (!change.data.empty() && !change.replace && has_whole(change.digest)) continue;
     const std::vector<Found> there = find(change.digest);
     const Entry* newest = there.empty() ? nullptr : there.front().entry;

@@ -17,6 +17,18 @@ constexpr std::uint64_t kLingerNs = 300'000'000;  // publishes come in bursts, a
 constexpr std::uint64_t kRetryLockNs = 200'000'000;
 constexpr std::uint64_t kMaxLinkBlob = std::uint64_t{64} << 20;
 
+template <typename Fn>
+class AtEnd {
+ public:
+  explicit AtEnd(Fn fn) : fn_(std::move(fn)) {}
+  ~AtEnd() { fn_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  Fn fn_;
+};
+
 }  // namespace
 
 Client::Client(ClientOptions options) : state_(std::make_shared<State>()) {
@@ -146,19 +158,16 @@ std::uint64_t Client::State::write() {
 // One batch. A remote whose put hangs on a thread that was left behind is not written to by the next thread.
 std::uint64_t Client::State::write_to(Member& member) {
   if (member.outbox == nullptr || member.writing.exchange(true)) return Worker::kNever;
-  const auto done = [&](std::uint64_t again) {
-    member.writing.store(false);
-    return again;
-  };
+  const AtEnd written([&] { member.writing.store(false); });
   const Result<std::vector<trust::Digest>> pending = member.outbox->pending(1);
-  if (!pending || pending->empty()) return done(Worker::kNever);
-  if (const std::uint64_t rest = member.remote->rest_ns(); rest != 0) return done(rest);
+  if (!pending || pending->empty()) return Worker::kNever;
+  if (const std::uint64_t rest = member.remote->rest_ns(true); rest != 0) return rest;
   const Result<bool> locked = member.outbox->try_lock();
-  if (!locked || !*locked) return done(kRetryLockNs);
+  if (!locked || !*locked) return kRetryLockNs;
+  const AtEnd unlocked([&] { member.outbox->unlock(); });
   const Result<bool> more = write_batch(member);
-  member.outbox->unlock();
-  if (!more) return done(std::max<std::uint64_t>(member.remote->rest_ns(), kRetryLockNs));
-  return done(*more ? 0 : Worker::kNever);
+  if (!more) return std::max<std::uint64_t>(member.remote->rest_ns(true), kRetryLockNs);
+  return *more ? 0 : Worker::kNever;
 }
 
 // True if there may be more. Lock of the queue held.

@@ -44,31 +44,37 @@ bool Remote::available() {
   return free;
 }
 
-std::uint64_t Remote::rest_ns() {
+std::uint64_t Remote::rest_ns(bool to_write) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t now = port::monotonic_ns();
-  if (closed_at_ > now) return closed_at_ - now;
-  return calling_.load() && failures_ != 0 ? kFirstRestNs : 0;
+  const std::uint64_t until = std::max(reads_.closed_at, to_write ? writes_.closed_at : 0);
+  if (until > now) return until - now;
+  return calling_.load() && reads_.failures != 0 ? kFirstRestNs : 0;
 }
 
-void Remote::succeeded() {
+void Remote::succeeded(bool writing) {
   const std::lock_guard lock(mutex_);
-  if (failures_ != 0) log_(TLC_LOG_INFO, "remote", "the remote " + url_.shown() + " answers again");
-  failures_ = 0;
-  closed_at_ = 0;
+  if (reads_.failures + (writing ? writes_.failures : 0) != 0)
+    log_(TLC_LOG_INFO, "remote", "the remote " + url_.shown() + " answers again");
+  reads_ = {};
+  if (writing) writes_ = {};
+  if (writes_.failures != 0) return;
   last_status_ = TLC_OK;
   last_reason_.clear();
 }
 
-void Remote::failed(const Error& error) {
+void Remote::failed(const Error& error, bool writing) {
   const std::lock_guard lock(mutex_);
+  Breaker& breaker = writing ? writes_ : reads_;
   ++counts_.errors;
   last_status_ = error.status;
   last_reason_ = error.message;
-  const std::uint64_t rest = std::min(kFirstRestNs << std::min(failures_, kMostDoublings), kLongestRestNs);
-  closed_at_ = port::monotonic_ns() + rest;
-  if (failures_++ == 0)
-    log_(TLC_LOG_WARN, "remote", "the remote " + url_.shown() + " is left alone for a while: " + error.message);
+  const std::uint64_t rest = std::min(kFirstRestNs << std::min(breaker.failures, kMostDoublings), kLongestRestNs);
+  breaker.closed_at = port::monotonic_ns() + rest;
+  if (breaker.failures++ == 0)
+    log_(TLC_LOG_WARN, "remote",
+         "the remote " + url_.shown() + (writing ? " is not written to" : " is left alone") +
+             " for a while: " + error.message);
 }
 
 void Remote::late() {
@@ -110,12 +116,12 @@ Result<void> Remote::open() {
 }
 
 template <typename T>
-T Remote::settle(T done, std::uint64_t started_ns, std::int64_t timeout_ms) {
+T Remote::settle(T done, std::uint64_t started_ns, std::int64_t timeout_ms, bool writing) {
   const std::uint64_t took_ms = (port::monotonic_ns() - started_ns) / 1'000'000;
   if (!done && !is_answer(done.error().status))
-    failed(done.error());
+    failed(done.error(), writing);
   else if (took_ms <= static_cast<std::uint64_t>(timeout_ms))
-    succeeded();
+    succeeded(writing);
   // else: who waited for it has said that it was late, or the next who waits will
   return done;
 }
@@ -129,7 +135,7 @@ Result<std::vector<std::uint8_t>> Remote::get(const trust::Digest& digest, std::
     ++counts_.gets;
   }
   const std::uint64_t start = port::monotonic_ns();
-  return settle(kind_->get(state_, digest, cap, url_.timeout_ms), start, url_.timeout_ms);
+  return settle(kind_->get(state_, digest, cap, url_.timeout_ms), start, url_.timeout_ms, false);
 }
 
 Result<void> Remote::put(std::span<const Item> items) {
@@ -137,7 +143,7 @@ Result<void> Remote::put(std::span<const Item> items) {
   const Calling calling(*this);
   if (!calling) return make_error(TLC_E_BUSY, "an earlier call of the remote has not come back");
   const std::uint64_t start = port::monotonic_ns();
-  Result<void> done = settle(kind_->put(state_, items, kPutTimeoutMs), start, kPutTimeoutMs);
+  Result<void> done = settle(kind_->put(state_, items, kPutTimeoutMs), start, kPutTimeoutMs, true);
   const std::lock_guard lock(mutex_);
   if (done) counts_.puts += items.size();
   return done;
@@ -151,7 +157,7 @@ void Remote::shut() {
 }
 
 RemoteReport Remote::report() {
-  const std::uint64_t rest = rest_ns();
+  const std::uint64_t rest = rest_ns(true);
   const std::lock_guard lock(mutex_);
   RemoteReport report = counts_;
   report.url = url_.shown();
@@ -161,7 +167,8 @@ RemoteReport Remote::report() {
   report.reason = last_reason_;
   report.retry_ms = rest / 1'000'000;
   const bool refused = last_status_ == TLC_E_DENIED || last_status_ == TLC_E_NOT_FOUND || last_status_ == TLC_E_INVALID;
-  report.state = refused ? "refused" : failures_ != 0 ? "failing" : opened_.load() ? "ready" : "not asked";
+  const bool failing = reads_.failures + writes_.failures != 0;
+  report.state = refused ? "refused" : failing ? "failing" : opened_.load() ? "ready" : "not asked";
   return report;
 }
 

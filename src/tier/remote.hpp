@@ -43,7 +43,7 @@ class Remote {
   /// Whether it may be called now; if not, counts that it was skipped.
   [[nodiscard]] bool available();
   /// Nanoseconds until it may be called; 0: now.
-  [[nodiscard]] std::uint64_t rest_ns();
+  [[nodiscard]] std::uint64_t rest_ns(bool to_write = false);
   /// A caller waited in vain.
   void late();
   /// The caller could not use what it got, or could.
@@ -63,10 +63,14 @@ class Remote {
 
  private:
   class Calling;
+  struct Breaker {
+    unsigned failures = 0;        // in a row
+    std::uint64_t closed_at = 0;  // monotonic: until then the remote is left alone
+  };
   template <typename T>
-  T settle(T done, std::uint64_t started_ns, std::int64_t timeout_ms);
-  void succeeded();
-  void failed(const Error& error);
+  T settle(T done, std::uint64_t started_ns, std::int64_t timeout_ms, bool writing);
+  void succeeded(bool writing);
+  void failed(const Error& error, bool writing = false);
 
   const RemoteUrl url_;
   const tlc_host_api* const host_;
@@ -80,8 +84,7 @@ class Remote {
   std::mutex mutex_;
   bool writable_ = false;
   std::string name_;
-  unsigned failures_ = 0;        // in a row
-  std::uint64_t closed_at_ = 0;  // monotonic: until then it is left alone
+  Breaker reads_, writes_;
   tlc_status last_status_ = TLC_OK;
   std::string last_reason_;
   RemoteReport counts_;

@@ -30,6 +30,17 @@ class BlockSignals {
   sigset_t before_{};
 };
 
+constexpr std::uint64_t kAfterFaultNs = 5ULL * 1'000'000'000;
+
+/// What is thrown here (there is no memory, say) must not end the program: who waits finds no answer.
+template <typename Work>
+void guarded(const Work& work) {
+  try {
+    work();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): see above
+  }
+}
+
 std::chrono::nanoseconds nap(std::uint64_t ns) {
   return std::chrono::nanoseconds(std::min<std::uint64_t>(ns, 60ULL * 1'000'000'000));
 }
@@ -67,7 +78,7 @@ void Worker::main(std::uint64_t turn) {
       jobs_.pop_front();
       job->started = true;
       lock.unlock();
-      job->task();
+      guarded(job->task);
       lock.lock();
       job->done = true;
       done_.notify_all();
@@ -75,7 +86,8 @@ void Worker::main(std::uint64_t turn) {
       background_at_ = kNever;
       background_since_ = port::monotonic_ns();
       lock.unlock();
-      const std::uint64_t again = background_();
+      std::uint64_t again = kAfterFaultNs;
+      guarded([&] { again = background_(); });
       lock.lock();
       if (turn != turn_) break;
       background_since_ = 0;
@@ -90,7 +102,7 @@ void Worker::main(std::uint64_t turn) {
   if (turn != turn_) return;
   if (const auto last = std::move(last_)) {
     lock.unlock();
-    last();
+    guarded(last);
     lock.lock();
     if (turn != turn_) return;
   }

@@ -28,7 +28,9 @@ static struct {
   int hang_gets, hang_puts;               /* while set, the slot does not come back */
   int hanging;                            /* slots that hang now */
   tlc_status fail;                        /* what get and put_many answer, if not 0 */
-  int signals_blocked;                    /* seen by the last slot */
+  tlc_status fail_puts;                   /* put_many alone */
+  int failed_puts;
+  int signals_blocked; /* seen by the last slot */
 } remote = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static tlc_error error;
@@ -137,6 +139,8 @@ static tlc_status slot_put_many(void* state, const tlc_remote_item* const* items
   enter();
   hang_while(&remote.hang_puts);
   if (remote.fail != 0) return leave(remote.fail);
+  if (remote.fail_puts != 0) ++remote.failed_puts;
+  if (remote.fail_puts != 0) return leave(remote.fail_puts);
   for (size_t i = 0; i < count; ++i) keep(items[i]->digest, items[i]->data, items[i]->len, items[i]->flags);
   return leave(TLC_OK);
 }
@@ -199,7 +203,8 @@ static int start(void** state) {
 }
 static int end(void** state) {
   (void)state;
-  remote.fail = 0;
+  remote.fail = remote.fail_puts = 0;
+  remote.failed_puts = 0;
   tlc_cache_close(cache);
   remove_store();
   return 0;
@@ -331,6 +336,21 @@ static void a_failing_remote_is_left_alone(void** state) {
   tlc_cache_close(cache);
   cache = open_cache("test:one");
   wait_until(&remote.puts, 20);
+}
+
+static void one_that_is_full_is_read_on(void** state) {
+  (void)state;
+  assert_int_equal(get("a", "bytes of a"), 1);
+  move_on("test:one");
+  remote.fail_puts = TLC_E_IO;
+  assert_int_equal(get("b", "bytes of b"), 1);
+  wait_until(&remote.failed_puts, 1);
+  assert_int_equal(get("a", "bytes of a"), 0);
+  assert_described("failing");
+  remote.fail_puts = 0;
+  tlc_cache_close(cache);
+  cache = open_cache("test:one");
+  wait_until(&remote.puts, 2);
 }
 
 static void a_remote_that_hangs_in_get_delays_by_its_deadline_at_most(void** state) {
@@ -487,6 +507,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_damaged_answer_is_not_used_and_gives_way, start, end),
       cmocka_unit_test_setup_teardown(an_answer_for_another_key_is_not_used, start, end),
       cmocka_unit_test_setup_teardown(a_failing_remote_is_left_alone, start, end),
+      cmocka_unit_test_setup_teardown(one_that_is_full_is_read_on, start, end),
       cmocka_unit_test_setup_teardown(a_remote_that_hangs_in_get_delays_by_its_deadline_at_most, start, end),
       cmocka_unit_test_setup_teardown(a_remote_that_hangs_in_put_does_not_keep_the_cache_from_closing, start, end),
       cmocka_unit_test_setup_teardown(what_was_removed_is_removed_there_and_not_brought_back, start, end),
