@@ -96,17 +96,13 @@ Result<void> Remote::open() {
   const Calling calling(*this);
   if (!calling) return make_error(TLC_E_BUSY, "an earlier call of the remote has not come back");
   if (opened_.load()) return {};
-  Result<std::shared_ptr<const Kind>> kind = process_kinds(host_).find(url_.scheme);
-  Result<void*> state = make_error(TLC_E_NOT_FOUND, "");
-  if (kind)
-    state = (*kind)->open(url_.url);
-  else
-    state = std::move(kind).error();
+  const Result<std::shared_ptr<const Kind>> kind = process_kinds(host_).find(url_.scheme);
+  Result<void*> state = kind ? (*kind)->open(url_.url) : Result<void*>(kind.error());
   if (!state) {
     failed(state.error());
     return std::move(state).error();
   }
-  kind_ = std::move(*kind);
+  kind_ = *kind;
   state_ = *state;
   opened_.store(true);
   const std::lock_guard lock(mutex_);
