@@ -172,7 +172,7 @@ void Folder::forget_damaged(const Found& found) {
 }
 
 Failure Folder::get(const Digest& digest, std::uint64_t deadline_ms, std::vector<std::uint8_t>& blob) {
-  const Failure miss{TLC_MISS, 0, "the folder has nothing for this key"};
+  Failure miss{TLC_MISS, 0, "the folder has nothing for this key"};
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (Failure failure = refresh()) return failure;
     bool again = false;
