@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# tlc_add_libraries(): libtlcache.so and libtlcache.a of the core's objects and the built-in backends' objects.
+# tlc_add_libraries(): libtlcache.so and libtlcache.a of the core's objects and those of the built-in backends and remotes.
 # Consumers say tlcache::tlcache (BUILD_SHARED_LIBS chooses), tlcache::shared or tlcache::static, in the build tree and
 # from an installed package alike.
 
@@ -12,6 +12,10 @@ function(tlc_add_libraries)
     if(TARGET ${part})
       list(APPEND objects $<TARGET_OBJECTS:${part}>)
     endif()
+  endforeach()
+
+  foreach(remote IN LISTS TLC_BUILTIN_REMOTES)
+    list(APPEND objects $<TARGET_OBJECTS:tlc_remote_${remote}>)
   endforeach()
 
   # For the unit tests, which reach hidden symbols and include from src/. Never installed.

@@ -142,7 +142,7 @@ static size_t tlcpy_size_of_info(void) {
 }
 
 static size_t tlcpy_size_of_stats(void) {
-  return TLC_SIZEOF(tlc_stats, memory_bytes);
+  return TLC_SIZEOF(tlc_stats, remote_errors);
 }
 
 /*

@@ -24,7 +24,8 @@
  *  Every function may be called from any thread at any time, also on the same object, unless its comment says otherwise.
  *  Builders (tlc_request, tlc_bundle) are the exception: one thread at a time. Release functions never block for long,
  *  never fail and never call back, so that a garbage collector's finalizer may call them from any thread.
- *  The library starts no thread of its own.
+ *  The library starts no thread of its own until a cache with a remote has something to ask or to tell it; then one, with
+ *  all signals blocked, which tlc_cache_close() ends within two seconds.
  *
  * @section fork Fork
  *
@@ -38,8 +39,8 @@
  *    while you hold the artifact; deleting the store's folder does not harm them. Truncating or overwriting the store's
  *    files while programs use them does (SIGBUS, as with any mapped file): use tlc_artifact_read() where others can do so.
  *  - Holding an artifact keeps its file's disk blocks, also after eviction. tlc_stats.unlinked_bytes shows how much.
- *  - A store belongs on a local file system. On a network one the library puts it elsewhere and says so
- *    (tlc_cache_describe).
+ *  - A store belongs on a local file system. On a network one the library puts it into a local folder and uses the folder
+ *    that was asked for as a remote, shared with this user's other machines (tlc_cache_describe says so).
  *  - A store is private to one user (mode 0700). What it checks by default guards against accidents, not against somebody
  *    who can write to it. docs/security.md says who trusts whom.
  *  - A store that cannot be used does not fail your program: the cache then works from memory and tlc_cache_describe says
@@ -218,6 +219,10 @@ typedef struct tlc_cache_options {
   uint64_t limit_bytes; /**< Limit of a store that this call creates (default: 10 GiB, at most a tenth of the file
                              system and half of what is free in it). An existing store keeps its own. */
   uint64_t flags;       /**< TLC_OPEN_* */
+
+  /* ---- 0.3 ---- */
+  tlc_str remotes; /**< URLs of remotes, white space between them; asked in this order (docs/remotes.md). "none": not even
+                        the one that is made of a folder on a network file system. TLC_REMOTES overrides it. @since 0.3 */
 } tlc_cache_options;
 
 /** Clears the options and sets struct_size. @since 0.1 */
@@ -233,7 +238,8 @@ TLC_API void tlc_cache_options_init(tlc_cache_options* options);
  */
 TLC_API tlc_status tlc_cache_open(const tlc_cache_options* options, tlc_cache** cache, tlc_error* error);
 
-/** Closes the cache. Artifacts, modules and compile locks taken from it stay valid. @since 0.1 */
+/** Closes the cache. Artifacts, modules and compile locks taken from it stay valid. With remotes, waits up to two seconds for
+    what is queued for them; the rest stays queued in the store, for the next process. @since 0.1 */
 TLC_API void tlc_cache_close(tlc_cache* cache);
 
 /* ---------------------------------------------------------------- requests and keys */
@@ -526,6 +532,7 @@ enum {
 
 /**
  * Looks the key up and, if it is absent, takes its compile lock, waiting while another process or thread compiles it.
+ * Who gets the lock asks the remotes, if there are any: each for two seconds at most, whatever timeout_ms says.
  * @param timeout_ms  milliseconds to wait, TLC_WAIT_DEFAULT or TLC_WAIT_NONE
  * @param cancel      NULL, or a token that ends the wait
  * @param[out] artifact  set on TLC_OK
@@ -579,7 +586,8 @@ typedef struct tlc_compile_options {
 TLC_API void tlc_compile_options_init(tlc_compile_options* options);
 
 /**
- * The whole flow: key, look up, lock, compile, publish. One compile per key among all processes and threads of the host.
+ * The whole flow: key, look up, lock, remotes, compile, publish. One compile per key among all processes and threads of the
+ * host.
  * A publish that fails does not fail the call: the artifact is then in memory.
  * @param[out] artifact  set on TLC_OK
  * @param[out] log       NULL, or gets the compiler's whole output when it ran (NULL when it did not)
@@ -652,6 +660,12 @@ typedef struct tlc_stats {
   uint64_t mapped_bytes;         /**< Segments mapped by this process. */
   uint64_t unlinked_bytes;       /**< Of these, no longer in the store's folder. */
   uint64_t memory_bytes;         /**< Artifacts this process keeps in memory. */
+
+  /* ---- 0.3 ---- */
+  uint64_t remote_gets;   /**< Times a remote was asked. @since 0.3 */
+  uint64_t remote_hits;   /**< Of these, answered with what was then used. @since 0.3 */
+  uint64_t remote_puts;   /**< Artifacts and links stored at a remote, or removed there. @since 0.3 */
+  uint64_t remote_errors; /**< Calls that failed or were late, and answers that were not what was stored. @since 0.3 */
 } tlc_stats;
 
 /** Stats of all, or of one namespace. @return TLC_OK, TLC_E_NOT_FOUND. @since 0.1 */

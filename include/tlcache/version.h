@@ -16,7 +16,7 @@
 
 /** The ABI of these headers: major changes on a break, minor on an addition. Before 1.0 both are 0.x. */
 #define TLC_ABI_MAJOR 0
-#define TLC_ABI_MINOR 2
+#define TLC_ABI_MINOR 3
 
 /** What an exported function is declared with. */
 #if defined(TLC_STATIC)

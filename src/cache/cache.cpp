@@ -11,6 +11,11 @@
 #include "port/fork.hpp"
 
 namespace tlc::cache {
+namespace {
+
+constexpr std::uint64_t kCloseMs = 1800;  // of the two seconds that are promised
+
+}  // namespace
 
 Cache::Cache(Settings settings) : settings_(std::move(settings)), registry_(&backend::process_registry(host_api())) {}
 
@@ -33,6 +38,7 @@ Cache::~Cache() {
 void Cache::close() {
   Local* now = current_.load(std::memory_order_acquire);
   if (now == nullptr || now->epoch() != port::fork_epoch()) return;
+  if (now->remotes() != nullptr) now->remotes()->close(kCloseMs);
   if (now->store() != nullptr) now->store()->fold_counters();
 }
 
@@ -71,6 +77,7 @@ bool Cache::reopen(Local& old) {
   Local* fresh = made->release();
   fresh->previous.reset(&old);  // others may still be in it
   current_.store(fresh, std::memory_order_release);
+  if (old.remotes() != nullptr) old.remotes()->close(100);  // its queue is gone
   return true;
 }
 

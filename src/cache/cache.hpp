@@ -3,6 +3,7 @@
 //
 //   cache.cpp    open, and the store under it    flow.cpp     get, put, begin, get_or_compile
 //   keys.cpp     from request to key             links.cpp    keys that lead to others while files are the same
+//   remotes.cpp  what remotes have, and get
 //   load.cpp     modules                         explain.cpp  why a key misses
 //   host.cpp     services for backends           report.cpp   stats and facts as JSON
 #pragma once
@@ -28,6 +29,7 @@
 #include "port/result.hpp"
 #include "store/format.hpp"
 #include "store/store.hpp"
+#include "tier/blob.hpp"
 
 namespace tlc::cache {
 
@@ -52,6 +54,7 @@ struct PublishMode {
   std::string_view label = {};
   bool want_artifact = true;
   std::uint64_t compile_us = 0;  ///< where the bundle does not say
+  bool share = true;             ///< remotes get it too
 };
 
 struct Begun {
@@ -182,7 +185,20 @@ class Cache : public std::enable_shared_from_this<Cache> {
   // links.cpp
   Look follow(const store::Artifact& link, bool quiet = false);
   Result<std::vector<key::Guard>> read_guards(const Bundle& bundle);
-  Result<void> add_variant(const key::Key& from, const key::Variant& variant, std::string_view label);
+  Result<void> add_variant(const key::Key& from, const key::Variant& variant, std::string_view label,
+                           bool share = true);
+
+  // remotes.cpp
+  /// Asks the remotes. Compile lock held.
+  Look fetch(const key::Key& key);
+  Look fetch_from(std::size_t remote, const key::Key& key);
+  Look fetch_by_link(std::size_t remote, const key::Key& key, const tier::BlobContent& blob);
+  Look fetch_artifact(std::size_t remote, const trust::Digest& digest, std::string_view name_space);
+  struct Answer;
+  std::optional<Answer> ask(std::size_t remote, const trust::Digest& digest, std::string_view name_space);
+  Look keep_fetched(std::size_t remote, const tier::BlobContent& blob);
+  void share(const store::RecordContent& content, const PublishMode& mode);
+  void unshare(const trust::Digest& key);
 
   Settings settings_;
   std::atomic<Local*> current_{nullptr};

@@ -138,6 +138,7 @@ Published Cache::publish_content(const store::RecordContent& content, const Publ
     note_not_stored(published.reason);
     return keep_in_memory(content, std::move(published));
   }
+  if (published.status == TLC_OK) share(content, mode);
   if (!mode.want_artifact || (published.status != TLC_OK && published.status != TLC_EXISTED)) return published;
   Look found = look(content.key, true);
   if (found.outcome == store::Outcome::hit)
@@ -224,14 +225,17 @@ Result<tlc_status> cannot_be_written(Result<tlc_status> done) {
 Result<tlc_status> Cache::remove(const key::Key& key) {
   Local& under = local();
   under.memory().drop(key.digest());
+  unshare(key.digest());
   if (under.store() == nullptr) return tlc_status{TLC_OK};
   return cannot_be_written(with_store([&](store::Store& store) {
     // A link's artifact goes too: it was this request's.
     Look found = look_in_store(store, key.digest(), true);
     if (found.outcome == store::Outcome::hit && found.artifact->kind() == store::Kind::link) {
       Look target = follow(*found.artifact, true);
-      if (target.outcome == store::Outcome::hit)
+      if (target.outcome == store::Outcome::hit) {
+        unshare(target.artifact->key());
         (void)store.remove(target.artifact->key(), target.artifact->header().sequence, store::RemovalReason::removed);
+      }
     }
     return store.remove(key.digest(), 0, store::RemovalReason::removed);
   }));
@@ -239,6 +243,7 @@ Result<tlc_status> Cache::remove(const key::Key& key) {
 
 Result<tlc_status> Cache::invalidate(const store::Artifact& artifact) {
   Local& under = local();
+  unshare(artifact.key());
   if (artifact.tier() == store::Tier::memory) {
     under.memory().drop(artifact.key());
     return tlc_status{TLC_OK};
@@ -306,6 +311,10 @@ Result<Begun> Cache::take_off(Local& under, const key::Key& key, const std::shar
     }
   }
   if (Look found = get_quietly(key); found.outcome == store::Outcome::hit) {
+    if (locked) store->compile_locks().give_back(digest);
+    return hit(found);
+  }
+  if (Look found = fetch(key); found.outcome == store::Outcome::hit) {
     if (locked) store->compile_locks().give_back(digest);
     return hit(found);
   }

@@ -70,7 +70,7 @@ Result<std::vector<key::Guard>> Cache::read_guards(const Bundle& bundle) {
 }
 
 // Another process may add a variant at the same time: then its is read and ours added to it.
-Result<void> Cache::add_variant(const key::Key& from, const key::Variant& variant, std::string_view label) {
+Result<void> Cache::add_variant(const key::Key& from, const key::Variant& variant, std::string_view label, bool share) {
   for (int i = 0; i < kTries; ++i) {
     const Look now = look(from.digest(), true);
     key::Link link;
@@ -93,6 +93,7 @@ Result<void> Cache::add_variant(const key::Key& from, const key::Variant& varian
     content.key_encoding = from.encoding();
     content.members = {&member, 1};
     mode.want_artifact = false;
+    mode.share = share;
     Published done = publish_content(content, mode);
     if (done.status == TLC_OK) return {};
     if (done.status != TLC_CONFLICT && done.status != TLC_EXISTED) return make_error(done.status, done.reason);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cache/log.hpp"
+#include "cache/remotes.hpp"
 #include "port/env.hpp"
 #include "port/file.hpp"
 #include "port/fork.hpp"
@@ -34,6 +35,7 @@ Result<trust::MacKey> user_key() {
 struct Opened {
   store::Location location;
   std::shared_ptr<store::Store> store;
+  std::optional<trust::MacKey> user_key;
 };
 
 std::shared_ptr<store::Trace> open_trace(const Settings& settings) {
@@ -67,11 +69,11 @@ Result<Opened> open_store(const Settings& settings, std::shared_ptr<store::Trace
     Result<std::shared_ptr<store::Store>> readable = store::Store::open(options);
     if (readable) {
       location->warnings.push_back("the store is read-only: " + store.error().message);
-      return Opened{std::move(*location), std::move(*readable)};
+      return Opened{std::move(*location), std::move(*readable), options.user_key};
     }
   }
   if (!store) return std::move(store).error();
-  return Opened{std::move(*location), std::move(*store)};
+  return Opened{std::move(*location), std::move(*store), options.user_key};
 }
 
 }  // namespace
@@ -94,6 +96,7 @@ Result<std::unique_ptr<Local>> Local::open(const Settings& settings) {
     if (opened) {
       local->location_ = std::move(opened->location);
       local->store_ = std::move(opened->store);
+      local->user_key_ = opened->user_key;
     } else {
       local->reason_ = opened.error().message;
       log(TLC_LOG_WARN, "store", "working from memory: " + local->reason_);
@@ -105,6 +108,7 @@ Result<std::unique_ptr<Local>> Local::open(const Settings& settings) {
                                            []() -> std::shared_ptr<void> { return std::make_shared<Flights>(); }));
   local->files_ =
       std::make_unique<store::FileMemo>(store == nullptr ? -1 : store->dir(), store != nullptr && !store->read_only());
+  if (!settings.disabled) local->remotes_ = open_remotes(settings, local->location_, local->store_, local->user_key_);
   return local;
 }
 

@@ -18,6 +18,7 @@
 #include "store/file_memo.hpp"
 #include "store/location.hpp"
 #include "store/store.hpp"
+#include "tier/client.hpp"
 
 namespace tlc::cache {
 
@@ -43,6 +44,10 @@ class Local {
   [[nodiscard]] store::FileMemo& files() { return *files_; }
   [[nodiscard]] Flights& flights() { return *flights_; }
   [[nodiscard]] Modules& modules() { return modules_; }
+  /// nullptr: there are none.
+  [[nodiscard]] tier::Client* remotes() { return remotes_.get(); }
+  /// The key that strict records and blobs are authenticated with; nullptr: nothing is.
+  [[nodiscard]] const trust::MacKey* user_key() const { return user_key_ ? &*user_key_ : nullptr; }
 
   std::unique_ptr<Local> previous;  ///< the one this replaced in the same process
   std::mutex reopen;                ///< held while it is replaced
@@ -59,6 +64,8 @@ class Local {
   std::unique_ptr<store::FileMemo> files_;
   std::shared_ptr<Flights> flights_;  // of all caches on the same store
   Modules modules_;
+  std::optional<trust::MacKey> user_key_;
+  std::unique_ptr<tier::Client> remotes_;
 };
 
 }  // namespace tlc::cache

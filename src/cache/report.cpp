@@ -38,6 +38,10 @@ void add(tlc_stats& stats, const store::CounterValues& values) {
   stats.compile_us += value(values, Counter::compile_us);
   stats.saved_us += value(values, Counter::saved_us);
   stats.evictions += value(values, Counter::evictions);
+  stats.remote_gets += value(values, Counter::remote_gets);
+  stats.remote_hits += value(values, Counter::remote_hits);
+  stats.remote_puts += value(values, Counter::remote_puts);
+  stats.remote_errors += value(values, Counter::remote_errors);
   const std::uint64_t youngest = value(values, Counter::youngest_evicted_s);
   if (youngest != 0 && (stats.youngest_evicted_s == 0 || youngest < stats.youngest_evicted_s))
     stats.youngest_evicted_s = youngest;
@@ -53,7 +57,11 @@ Json counters_json(const tlc_stats& stats) {
           {"compile_us", stats.compile_us},
           {"saved_us", stats.saved_us},
           {"evictions", stats.evictions},
-          {"youngest_evicted_s", stats.youngest_evicted_s}};
+          {"youngest_evicted_s", stats.youngest_evicted_s},
+          {"remote_gets", stats.remote_gets},
+          {"remote_hits", stats.remote_hits},
+          {"remote_puts", stats.remote_puts},
+          {"remote_errors", stats.remote_errors}};
 }
 
 void add_sizes(Json& json, const tlc_stats& stats) {
@@ -67,7 +75,7 @@ void add_sizes(Json& json, const tlc_stats& stats) {
 
 tlc_stats sizes_of(const store::StoreStats& from, std::uint64_t memory_bytes) {
   tlc_stats stats{};
-  stats.struct_size = TLC_SIZEOF(tlc_stats, memory_bytes);
+  stats.struct_size = TLC_SIZEOF(tlc_stats, remote_errors);
   stats.entries = from.entries;
   stats.disk_bytes = from.disk_bytes;
   stats.limit_bytes = from.limit;
@@ -115,6 +123,32 @@ std::string Cache::stats_json() {
   return dump({{"total", std::move(all)}, {"namespaces", std::move(namespaces)}});
 }
 
+namespace {
+
+Json remotes_json(tier::Client* remotes, Json& warnings) {
+  Json list = Json::array();
+  if (remotes == nullptr) return list;
+  for (const tier::RemoteReport& one : remotes->report(true)) {
+    list.push_back({{"url", one.url},
+                    {"origin", one.origin},
+                    {"kind", one.name},
+                    {"state", one.state},
+                    {"reason", one.reason.empty() ? Json(nullptr) : Json(one.reason)},
+                    {"writable", one.writable},
+                    {"queued", one.queued},
+                    {"retry_ms", one.retry_ms},
+                    {"gets", one.gets},
+                    {"hits", one.hits},
+                    {"puts", one.puts},
+                    {"errors", one.errors},
+                    {"skipped", one.skipped}});
+    if (!one.reason.empty()) warnings.push_back("the remote " + one.url + " (" + one.state + "): " + one.reason);
+  }
+  return list;
+}
+
+}  // namespace
+
 std::string Cache::describe() {
   Local& under = local();
   store::Store* store = under.store();
@@ -152,6 +186,7 @@ std::string Cache::describe() {
                      {"rebuilding", stats.rebuilding}};
     json["segments"] = {{"count", stats.segments}, {"bytes", stats.segment_bytes}};
   }
+  json["remotes"] = remotes_json(under.remotes(), warnings);
   json["settings"] = std::move(settings);
   json["warnings"] = std::move(warnings);
   json["libraries"] = {

@@ -61,6 +61,19 @@ Result<void> read_limit(Settings& settings, Reader& reader) {
   return {};
 }
 
+Result<void> read_remotes(Settings& settings, Reader& reader, std::string_view application) {
+  const auto text = reader.variable("TLC_REMOTES");
+  const char* origin = text ? "environment" : application.empty() ? "default" : "application";
+  Result<std::vector<tier::RemoteUrl>> remotes =
+      tier::parse_remotes(text ? std::string_view(*text) : application, origin, settings.no_remotes);
+  if (!remotes) return std::move(remotes).error();
+  settings.remotes = std::move(*remotes);
+  std::string shown = settings.no_remotes ? "none" : "";
+  for (const tier::RemoteUrl& remote : settings.remotes) shown += (shown.empty() ? "" : " ") + remote.shown();
+  reader.note("remotes", shown.empty() ? "-" : shown, origin);
+  return {};
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
@@ -82,7 +95,8 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return value << shift;
 }
 
-Result<Settings> make_settings(std::string directory, std::uint64_t limit, std::uint64_t open_flags) {
+Result<Settings> make_settings(std::string directory, std::uint64_t limit, std::uint64_t open_flags,
+                               std::string_view remotes) {
   Settings settings;
   settings.directory = std::move(directory);
   settings.limit = limit;
@@ -103,6 +117,7 @@ Result<Settings> make_settings(std::string directory, std::uint64_t limit, std::
   (void)reader.toggle(settings.durable, "durable", nullptr);
   (void)reader.toggle(settings.verify_strict, "strict verification", nullptr);
   (void)reader.toggle(settings.allow_plugins, "plugins allowed", nullptr);
+  if (Result<void> done = read_remotes(settings, reader, remotes); !done) return std::move(done).error();
   if (const auto path = reader.variable("TLC_BACKEND_PATH")) settings.backend_path = *path;
   reader.note("backend path", settings.backend_path.empty() ? "-" : settings.backend_path,
               settings.backend_path.empty() ? "default" : "environment");

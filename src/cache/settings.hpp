@@ -5,6 +5,7 @@
 //   TLC_LIMIT         limit of a store that is made        TLC_DISABLE       1: keep nothing, find nothing
 //   TLC_BACKEND_PATH  plugin folders and files             TLC_LOG           error, warn, info or debug
 //   TLC_TRACE         file that every request is noted in
+//   TLC_REMOTES       URLs of remotes, or none
 //
 // The environment wins, and is ignored in a program with more rights than its caller and with TLC_OPEN_NO_ENV.
 #pragma once
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "port/result.hpp"
+#include "tier/url.hpp"
 
 namespace tlc::cache {
 
@@ -38,6 +40,8 @@ struct Settings {
   bool use_environment = true;
   std::string backend_path;
   std::string trace;  ///< file; empty: none
+  std::vector<tier::RemoteUrl> remotes;
+  bool no_remotes = false;  ///< not even that of a network folder
   std::vector<Setting> listed;
 };
 
@@ -45,6 +49,7 @@ struct Settings {
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
 
 /// TLC_E_INVALID where a variable's value is none; the message names it.
-[[nodiscard]] Result<Settings> make_settings(std::string directory, std::uint64_t limit, std::uint64_t open_flags);
+[[nodiscard]] Result<Settings> make_settings(std::string directory, std::uint64_t limit, std::uint64_t open_flags,
+                                             std::string_view remotes = {});
 
 }  // namespace tlc::cache

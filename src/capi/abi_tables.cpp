@@ -39,6 +39,7 @@ constexpr tlc_layout kLayout[] = {
     {"tlc_cache_options", "directory", offsetof(tlc_cache_options, directory), sizeof(tlc_cache_options::directory)},
     {"tlc_cache_options", "limit_bytes", offsetof(tlc_cache_options, limit_bytes), sizeof(tlc_cache_options::limit_bytes)},
     {"tlc_cache_options", "flags", offsetof(tlc_cache_options, flags), sizeof(tlc_cache_options::flags)},
+    {"tlc_cache_options", "remotes", offsetof(tlc_cache_options, remotes), sizeof(tlc_cache_options::remotes)},
     {"tlc_member", nullptr, 0, sizeof(tlc_member)},
     {"tlc_member", "struct_size", offsetof(tlc_member, struct_size), sizeof(tlc_member::struct_size)},
     {"tlc_member", "name", offsetof(tlc_member, name), sizeof(tlc_member::name)},
@@ -87,6 +88,10 @@ constexpr tlc_layout kLayout[] = {
     {"tlc_stats", "mapped_bytes", offsetof(tlc_stats, mapped_bytes), sizeof(tlc_stats::mapped_bytes)},
     {"tlc_stats", "unlinked_bytes", offsetof(tlc_stats, unlinked_bytes), sizeof(tlc_stats::unlinked_bytes)},
     {"tlc_stats", "memory_bytes", offsetof(tlc_stats, memory_bytes), sizeof(tlc_stats::memory_bytes)},
+    {"tlc_stats", "remote_gets", offsetof(tlc_stats, remote_gets), sizeof(tlc_stats::remote_gets)},
+    {"tlc_stats", "remote_hits", offsetof(tlc_stats, remote_hits), sizeof(tlc_stats::remote_hits)},
+    {"tlc_stats", "remote_puts", offsetof(tlc_stats, remote_puts), sizeof(tlc_stats::remote_puts)},
+    {"tlc_stats", "remote_errors", offsetof(tlc_stats, remote_errors), sizeof(tlc_stats::remote_errors)},
     {"tlc_entry", nullptr, 0, sizeof(tlc_entry)},
     {"tlc_entry", "struct_size", offsetof(tlc_entry, struct_size), sizeof(tlc_entry::struct_size)},
     {"tlc_entry", "digest", offsetof(tlc_entry, digest), sizeof(tlc_entry::digest)},
@@ -162,6 +167,12 @@ constexpr tlc_layout kLayout[] = {
     {"tlc_plugin_desc", "version", offsetof(tlc_plugin_desc, version), sizeof(tlc_plugin_desc::version)},
     {"tlc_plugin_desc", "license", offsetof(tlc_plugin_desc, license), sizeof(tlc_plugin_desc::license)},
     {"tlc_plugin_desc", "build_id", offsetof(tlc_plugin_desc, build_id), sizeof(tlc_plugin_desc::build_id)},
+    {"tlc_remote_item", nullptr, 0, sizeof(tlc_remote_item)},
+    {"tlc_remote_item", "struct_size", offsetof(tlc_remote_item, struct_size), sizeof(tlc_remote_item::struct_size)},
+    {"tlc_remote_item", "digest", offsetof(tlc_remote_item, digest), sizeof(tlc_remote_item::digest)},
+    {"tlc_remote_item", "data", offsetof(tlc_remote_item, data), sizeof(tlc_remote_item::data)},
+    {"tlc_remote_item", "len", offsetof(tlc_remote_item, len), sizeof(tlc_remote_item::len)},
+    {"tlc_remote_item", "flags", offsetof(tlc_remote_item, flags), sizeof(tlc_remote_item::flags)},
     {"tlc_remote_ops", nullptr, 0, sizeof(tlc_remote_ops)},
     {"tlc_remote_ops", "struct_size", offsetof(tlc_remote_ops, struct_size), sizeof(tlc_remote_ops::struct_size)},
     {"tlc_remote_ops", "abi_major", offsetof(tlc_remote_ops, abi_major), sizeof(tlc_remote_ops::abi_major)},
@@ -175,6 +186,7 @@ constexpr tlc_layout kLayout[] = {
     {"tlc_remote_ops", "put", offsetof(tlc_remote_ops, put), sizeof(tlc_remote_ops::put)},
     {"tlc_remote_ops", "remove", offsetof(tlc_remote_ops, remove), sizeof(tlc_remote_ops::remove)},
     {"tlc_remote_ops", "close", offsetof(tlc_remote_ops, close), sizeof(tlc_remote_ops::close)},
+    {"tlc_remote_ops", "put_many", offsetof(tlc_remote_ops, put_many), sizeof(tlc_remote_ops::put_many)},
 };
 // NOLINTEND(bugprone-sizeof-expression)
 
@@ -268,6 +280,8 @@ constexpr tlc_constant kConstants[] = {
     {"TLC_REMOTE_OPS_SIZE", static_cast<std::int64_t>(TLC_REMOTE_OPS_SIZE)},
     {"TLC_REMOTE_CONCURRENT", static_cast<std::int64_t>(TLC_REMOTE_CONCURRENT)},
     {"TLC_REMOTE_READ_ONLY", static_cast<std::int64_t>(TLC_REMOTE_READ_ONLY)},
+    {"TLC_REMOTE_PRIVATE", static_cast<std::int64_t>(TLC_REMOTE_PRIVATE)},
+    {"TLC_REMOTE_REPLACE", static_cast<std::int64_t>(TLC_REMOTE_REPLACE)},
 };
 
 }  // namespace

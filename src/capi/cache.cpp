@@ -43,7 +43,7 @@ tlc_status publish(tlc_cache* cache, const tlc_key* key, const tlc_bundle* bundl
 void tlc_cache_options_init(tlc_cache_options* options) {
   if (options == nullptr) return;
   *options = tlc_cache_options{};
-  options->struct_size = TLC_SIZEOF(tlc_cache_options, flags);
+  options->struct_size = TLC_SIZEOF(tlc_cache_options, remotes);
 }
 
 tlc_status tlc_cache_open(const tlc_cache_options* options, tlc_cache** cache, tlc_error* error) {
@@ -54,8 +54,8 @@ tlc_status tlc_cache_open(const tlc_cache_options* options, tlc_cache** cache, t
     tlc_cache_options_init(&known);
     if (Result<void> read = read_options(options, known, "tlc_cache_options"); !read) return std::move(read).error();
     if ((known.flags & ~kOpenFlags) != 0) return make_error(TLC_E_UNSUPPORTED, "flags has an unknown TLC_OPEN_* bit");
-    Result<cache::Settings> settings =
-        cache::make_settings(std::string(view_of(known.directory)), known.limit_bytes, known.flags);
+    Result<cache::Settings> settings = cache::make_settings(std::string(view_of(known.directory)), known.limit_bytes,
+                                                            known.flags, view_of(known.remotes));
     if (!settings) return std::move(settings).error();
     Result<std::shared_ptr<cache::Cache>> opened = cache::Cache::open(std::move(*settings));
     if (!opened) return std::move(opened).error();

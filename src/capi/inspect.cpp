@@ -5,6 +5,7 @@
 
 #include "backend/plugin.hpp"
 #include "capi/call.hpp"
+#include "tier/kinds.hpp"
 #include "tlcache/remote.h"
 
 using namespace tlc;        // NOLINT: the definitions of the C API only call the core
@@ -69,7 +70,7 @@ tlc_status tlc_cache_get_stats(tlc_cache* cache, tlc_str name_space, tlc_stats* 
     TLC_REQUIRE(stats);
     Result<tlc_stats> now = cache->cache->stats(std::string(view_of(name_space)));
     if (!now) return std::move(now).error();
-    return status_of(give_struct(*now, stats, TLC_SIZEOF(tlc_stats, memory_bytes), "tlc_stats"));
+    return status_of(give_struct(*now, stats, TLC_SIZEOF(tlc_stats, remote_errors), "tlc_stats"));
   });
 }
 
@@ -194,6 +195,6 @@ tlc_status tlc_load_plugin(tlc_str path, tlc_error* error) {
 tlc_status tlc_register_remote(const tlc_remote_ops* ops, tlc_error* error) {
   return call(error, [&]() -> Result<tlc_status> {
     TLC_REQUIRE(ops);
-    return make_error(TLC_E_UNSUPPORTED, "this version of the library has no remote tier");
+    return status_of(tier::process_kinds(cache::host_api()).add(ops));
   });
 }

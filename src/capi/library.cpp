@@ -98,7 +98,7 @@ uint32_t tlc_abi_version(void) {
 }
 
 uint64_t tlc_features(void) {
-  return TLC_FEATURE_STORE | TLC_FEATURE_PLUGINS;
+  return TLC_FEATURE_STORE | TLC_FEATURE_PLUGINS | TLC_FEATURE_REMOTES;
 }
 
 const char* tlc_build_info(void) {

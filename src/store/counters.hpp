@@ -28,6 +28,10 @@ enum class Counter : std::uint8_t {
   saved_us,
   evictions,
   youngest_evicted_s,
+  remote_gets,
+  remote_hits,
+  remote_puts,
+  remote_errors,
 };
 inline constexpr std::size_t kCounters = 16;  // places in a block; more than are named
 

@@ -10,6 +10,7 @@
 //       index-<generation>/data.mdb  the LMDB index (index/)
 //       segments/<id>.seg          payloads, append-only (segment.hpp)
 //       files/<name>/              materialised artifacts (folders.hpp)
+//       outbox/<remote>/           what is still to be written to a remote (tier/outbox.hpp)
 //       memo                       digests of files outside the store (file_memo.hpp)
 #pragma once
 

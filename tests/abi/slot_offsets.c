@@ -14,7 +14,7 @@
 /* What plugins are told: the frozen prefix ends with caps, the table with its last slot, and neither is padded. */
 _Static_assert(TLC_BACKEND_OPS_PREFIX == 56, "the frozen prefix of tlc_backend_ops has another size");
 _Static_assert(TLC_BACKEND_OPS_SIZE == offsetof(tlc_backend_ops, describe) + sizeof(void (*)(void*)), "");
-_Static_assert(TLC_REMOTE_OPS_SIZE == offsetof(tlc_remote_ops, close) + sizeof(void (*)(void*)), "");
+_Static_assert(TLC_REMOTE_OPS_SIZE == offsetof(tlc_remote_ops, put_many) + sizeof(void (*)(void)), "");
 _Static_assert(offsetof(tlc_remote_ops, caps) == 40, "the frozen prefix of tlc_remote_ops has another size");
 _Static_assert(TLC_PLUGIN_MAGIC == UINT64_C(0x3147554c50434c54), "");
 

@@ -78,7 +78,7 @@ static void init_sets_the_size_of_these_headers(void** state) {
   tlc_cache_options_init(&open_options);
   tlc_compile_options_init(&compile_options);
   tlc_load_options_init(&load_options);
-  assert_int_equal(open_options.struct_size, TLC_SIZEOF(tlc_cache_options, flags));
+  assert_int_equal(open_options.struct_size, TLC_SIZEOF(tlc_cache_options, remotes));
   assert_int_equal(open_options.flags, 0);
   assert_int_equal(compile_options.struct_size, TLC_SIZEOF(tlc_compile_options, flags));
   assert_int_equal(load_options.struct_size, TLC_SIZEOF(tlc_load_options, member));

@@ -85,6 +85,8 @@ class Kill(AgentTest):
         steps = step_names()
         with open(__file__, encoding="utf-8") as file:
             tested = file.read()
+        with open(os.path.join(os.path.dirname(__file__), "test_remote.py"), encoding="utf-8") as file:
+            tested += file.read()  # those of the queue for remotes
         self.assertTrue(steps)
         self.assertEqual([step for step in steps if f'"{step}"' not in tested], [])
 

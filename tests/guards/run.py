@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 SKIPPED = 77
-PARTS = ("CMakeLists.txt", "cmake", "include", "src", "backends", "tests", "pkgconfig")
+PARTS = ("CMakeLists.txt", "cmake", "include", "src", "backends", "remotes", "tests", "pkgconfig")
 
 
 class Failed(Exception):

@@ -105,6 +105,21 @@ void print_settings(const Json& settings) {
   table.print("  ");
 }
 
+void print_remotes(const Json& remotes) {
+  if (remotes.empty()) return;
+  print("\n{}\n", styled(Style::bold, "Remotes"));
+  for (const Json& remote : remotes) {
+    const std::string state = text(remote, "state", "?");
+    print("{}  {}\n", text(remote, "url", "?"), styled(state == "ready" ? Style::green : Style::yellow, state));
+    const std::uint64_t queued = number(remote, "queued");
+    print_facts({{"because", text(remote, "reason")},
+                 {"named by", text(remote, "origin")},
+                 {"written to", flag(remote, "writable") ? "yes" : "no"},
+                 {"queued", queued == 0 ? "" : plural(queued, "key", "keys")}},
+                "  ");
+  }
+}
+
 int doctor(const Context& context) {
   const Cache cache = context.open(Context::Open::lenient);
   Error error;
@@ -124,6 +139,7 @@ int doctor(const Context& context) {
     return code;
   }
   print_store(report);
+  print_remotes(part(report, "remotes"));
   print_settings(part(report, "settings"));
   print("\n{}\n", styled(Style::bold, "Backends"));
   print_backends(found);

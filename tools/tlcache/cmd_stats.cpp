@@ -21,7 +21,7 @@ struct Metric {
   enum Kind { counter, seconds, gauge } kind;
 };
 
-constexpr std::array<Metric, 15> metrics = {{
+constexpr std::array<Metric, 19> metrics = {{
     {"hits", "hits", "Look-ups that found an artifact", Metric::counter},
     {"misses", "misses", "Look-ups that found nothing", Metric::counter},
     {"rejections", "rejections", "Look-ups that found something unusable", Metric::counter},
@@ -32,6 +32,10 @@ constexpr std::array<Metric, 15> metrics = {{
     {"saved_us", "saved_seconds", "Compile time that hits saved", Metric::seconds},
     {"evictions", "evictions", "Entries evicted", Metric::counter},
     {"youngest_evicted_s", "youngest_evicted_seconds", "Least age at eviction, 0 if none", Metric::gauge},
+    {"remote_gets", "remote_gets", "Times a remote was asked", Metric::counter},
+    {"remote_hits", "remote_hits", "Artifacts that came from a remote", Metric::counter},
+    {"remote_puts", "remote_puts", "Artifacts and links stored at a remote", Metric::counter},
+    {"remote_errors", "remote_errors", "Calls of remotes that failed or were late", Metric::counter},
     {"entries", "entries", "Live entries", Metric::gauge},
     {"disk_bytes", "disk_bytes", "Allocated under the store's folder", Metric::gauge},
     {"limit_bytes", "limit_bytes", "The store's limit", Metric::gauge},
@@ -106,6 +110,11 @@ void print_total(const Json& total) {
        {"saved", human_micros(number(total, "saved_us")) + " of compiling"},
        {"published", count("puts")},
        {"not stored", if_any("not_stored", count("not_stored") + "; `tlcache doctor` says why")},
+       {"remotes", if_any("remote_gets", fmt::format("asked {}, {} came from one",
+                                                     plural(number(total, "remote_gets"), "time", "times"),
+                                                     plural(number(total, "remote_hits"), "artifact", "artifacts")))},
+       {"sent", if_any("remote_puts", count("remote_puts") + " to remotes")},
+       {"remote errors", if_any("remote_errors", count("remote_errors") + "; `tlcache doctor` says why")},
        {"entries", count("entries")},
        {"disk",
         fmt::format("{} of {}", human_size(number(total, "disk_bytes")), human_size(number(total, "limit_bytes")))},

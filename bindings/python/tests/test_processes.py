@@ -319,3 +319,15 @@ lib.tlc_cache_close(cache)
     library = Path(tlcache.__file__).parent / "libtlcache.so.0"
     encoding = key_of(a=1).encoding.hex()
     assert python(code, folder, library, encoding).finish() == "from python"
+
+
+def test_two_stores_share_a_folder_as_a_remote(tmp_path: Path, request_of: Any) -> None:
+    request = request_of(name="kernel")
+    for store, compiles in (("a", 1), ("b", 0)):
+        remote = f"dir:{tmp_path / 'net'}?host={store}"
+        with tlcache.Cache(tmp_path / store, strict=True, remotes=remote) as cache:
+            artifact = cache.get_or_compile(request, lambda _request, _key: {"code": b"bytes"})
+            assert bytes(artifact["code"]) == b"bytes"
+            stats = cache.stats()
+            assert (stats.compiles, stats.remote_hits, stats.remote_errors) == (compiles, 1 - compiles, 0)
+            assert cache.describe()["remotes"][0]["state"] == "ready"

@@ -80,6 +80,7 @@ class Cache:
         verify_strict: bool = False,
         allow_plugins: bool = False,
         use_environment: bool = True,
+        remotes: str | None = None,
     ) -> None:
         """Opens the cache; makes the store on first use.
 
@@ -94,6 +95,7 @@ class Cache:
             verify_strict: check content hashes as well.
             allow_plugins: load plugin files from TLC_BACKEND_PATH.
             use_environment: whether TLC_* environment variables override the arguments.
+            remotes: URLs of remotes with spaces between, or "none". Default: TLC_REMOTES.
         """
         options = ffi.new("tlc_cache_options*")
         lib.tlc_cache_options_init(options)
@@ -102,6 +104,8 @@ class Cache:
             raise InvalidError("directory is empty; give a folder, or None for the default")
         options.directory = folder
         options.limit_bytes = _bytes(limit)
+        remote_urls = text(remotes)  # kept for the length of the call
+        options.remotes = remote_urls
         for wanted, flag in (
             (strict, lib.TLC_OPEN_STRICT),
             (read_only, lib.TLC_OPEN_READ_ONLY),

@@ -28,6 +28,9 @@ class Stats:
         mapped_bytes: segments that this process maps.
         unlinked_bytes: of these, no longer in the store's folder.
         memory_bytes: artifacts that this process keeps in memory.
+        remote_gets, remote_hits: times a remote was asked, and had what was then used.
+        remote_puts: artifacts and links stored at a remote, or removed there.
+        remote_errors: calls of remotes that failed or were late, and damaged answers.
     """
 
     hits: int
@@ -46,6 +49,10 @@ class Stats:
     mapped_bytes: int
     unlinked_bytes: int
     memory_bytes: int
+    remote_gets: int
+    remote_hits: int
+    remote_puts: int
+    remote_errors: int
 
     @classmethod
     def _read(cls, stats: Any) -> Stats:
@@ -66,6 +73,10 @@ class Stats:
             mapped_bytes=stats.mapped_bytes,
             unlinked_bytes=stats.unlinked_bytes,
             memory_bytes=stats.memory_bytes,
+            remote_gets=stats.remote_gets,
+            remote_hits=stats.remote_hits,
+            remote_puts=stats.remote_puts,
+            remote_errors=stats.remote_errors,
         )
 
 

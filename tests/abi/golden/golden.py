@@ -11,8 +11,8 @@ HERE = Path(__file__).resolve().parent
 #: What the guarded entry of the store was compiled from. golden_store.c looks for it in its current folder.
 GUARDED = "the header that a golden kernel includes\n"
 
-#: Constants that say which version it is.
-OWN_VERSION = re.compile(r"constant TLC_(VERSION|ABI)_?")
+#: Constants of the headers, not of the ABI: which version they are, and how long their tables of slots are.
+OWN_VERSION = re.compile(r"constant TLC_((VERSION|ABI)_?|\w+_OPS_SIZE )")
 
 
 def sha256(data):
