@@ -180,6 +180,59 @@ static void tlcpy_free(char* memory) {
   free(memory);
 }
 
+/*
+ * Adds fields to a request that were written down before (_request.py, Prepared), in one call:
+ *
+ *   kind (a byte), length of the name (2 bytes), name, then by kind
+ *     n null  { begin of a map  } its end (without name)    nothing
+ *     t text                                                length (4 bytes), UTF-8
+ *     d digest                                              32 bytes
+ *
+ * Lengths are in this machine's order. TLC_E_INVALID: the text does not fit the format.
+ */
+static tlc_status tlcpy_add_prepared(tlc_request* request, const char* text, size_t size) {
+  tlc_error* error = tlcpy_error();
+  for (size_t at = 0; at < size;) {
+    tlc_status status = TLC_OK;
+    tlc_str name = {NULL, 0};
+    uint16_t name_size = 0;
+    uint32_t length = 0;
+    const char kind = text[at++];
+    if (kind == '}') {
+      if ((status = tlc_request_end(request, error)) != TLC_OK) return status;
+      continue;
+    }
+    if (size - at < sizeof name_size) return TLC_E_INVALID;
+    memcpy(&name_size, text + at, sizeof name_size);
+    at += sizeof name_size;
+    if (size - at < name_size) return TLC_E_INVALID;
+    name.data = text + at;
+    name.len = name_size;
+    at += name_size;
+    if (kind == 'n') {
+      status = tlc_request_add_null(request, name, 0, error);
+    } else if (kind == '{') {
+      status = tlc_request_begin_map(request, name, 0, error);
+    } else if (kind == 'd') {
+      if (size - at < TLC_DIGEST_SIZE) return TLC_E_INVALID;
+      status = tlc_request_add_digest(request, name, (const uint8_t*)text + at, 0, error);
+      at += TLC_DIGEST_SIZE;
+    } else if (kind == 't') {
+      if (size - at < sizeof length) return TLC_E_INVALID;
+      memcpy(&length, text + at, sizeof length);
+      at += sizeof length;
+      if (size - at < length) return TLC_E_INVALID;
+      const tlc_str value = {text + at, length};
+      at += length;
+      status = tlc_request_add_text(request, name, value, 0, error);
+    } else {
+      return TLC_E_INVALID;
+    }
+    if (status != TLC_OK) return status;
+  }
+  return TLC_OK;
+}
+
 /* What the last tlcpy_get of this thread answered. */
 static tlc_status tlcpy_status(void) {
   return tlcpy_thread_status;

@@ -22,6 +22,7 @@ from typing import Any
 
 from ..._api import NO_TOOLCHAIN, Digest, Request
 from ..._native import NULL, ffi, lib
+from ..._request import Prepared
 from ._store import cache
 
 # What runs for a kind of target. One that is not listed gets all of them.
@@ -229,20 +230,24 @@ def _fixed() -> dict[str, Any]:
     return {"packages": _packages(), "libraries": _libraries(), "python": python}
 
 
-@functools.cache
-def _tools(kind: str, path: str, home: str | None) -> dict[str, Any]:
-    return _compilers(kind)
-
-
-def identity(kind: str) -> dict[str, Any]:
+def identity(kind: str) -> Prepared:
     """What compiles for a kind of target, as a key's fields."""
     environment = os.environ
     home = environment.get("CUDA_HOME") or environment.get("CUDA_PATH")
-    return {
-        **_fixed(),
-        "compilers": _tools(kind, environment.get("PATH", ""), home),
-        "headers": {name: _headers(kind, name, path) for name, path in header_folders().items()},
-    }
+    return _identity(kind, environment.get("PATH", ""), home, tuple(header_folders().items()))
+
+
+@functools.cache
+def _identity(
+    kind: str, path: str, home: str | None, headers: tuple[tuple[str, str], ...]
+) -> Prepared:
+    return Prepared(
+        {
+            **_fixed(),
+            "compilers": _compilers(kind),
+            "headers": {name: _headers(kind, name, folder) for name, folder in headers},
+        }
+    )
 
 
 __all__ = ["header_folders", "identity"]
