@@ -100,7 +100,8 @@ def forgive():
         import warnings
 
         value = os.environ.pop(TRITON_VARIABLE)
-        text = f"tlcache: {TRITON_VARIABLE} is {value}, and tlcache is not installed; Triton keeps its own cache"
+        text = f"{TRITON_VARIABLE} is {value}, and tlcache is not installed"
+        text = f"tlcache: {text}; Triton keeps its own cache"
         warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 

@@ -202,5 +202,11 @@ def test_tritons_variable_goes_where_the_package_is_not(fake_triton: Path, insta
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [value if installed else "None", "False"]
     assert ("tlcache is not installed; Triton keeps its own cache" in done.stderr) is not installed
-    other = run("-S", "-c", "import sys\n" + code, PYTHONPATH=f"{fake_triton}:{AUTOLOAD}", TRITON_CACHE_MANAGER="mine:Own")
+    other = run(
+        "-S",
+        "-c",
+        "import sys\n" + code,
+        PYTHONPATH=f"{fake_triton}:{AUTOLOAD}",
+        TRITON_CACHE_MANAGER="mine:Own",
+    )
     assert other.stdout.split() == ["mine:Own", "False"]
