@@ -31,7 +31,7 @@ def test_a_cold_sweep_in_many_processes_compiles_each_configuration_once(place) 
     go.touch()
     reports = []
     for process in processes:
-        (line,) = (line for line in finish(process, 300).splitlines() if line.startswith("REPORT "))
+        (line,) = (line for line in finish(process).splitlines() if line.startswith("REPORT "))
         reports.append(json.loads(line[len("REPORT ") :]))
     # Counted at TileLang's own compile, and at the compiler that it starts.
     assert sum(one["compiled"] for one in reports) == CONFIGS
