@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Turns on tlcache for the frameworks that TLC_INTEGRATIONS names, when they are imported.
 
-A line in tlcache-autoload.pth runs `install` at the start of Python, if the variable is set;
-without it this file is not even read. Nothing of tlcache is imported before a framework that is
+A line in tlcache-autoload.pth runs `install` at the start of Python, if the variable is set, or
+Triton's own that names a cache manager; without them this file is not even read. Nothing of tlcache is imported before a framework that is
 named, and nothing that goes wrong here ends an import.
 """
 
 import sys
 
 VARIABLE = "TLC_INTEGRATIONS"
+TRITON_VARIABLE = "TRITON_CACHE_MANAGER"
 
 
 class Finder:
@@ -80,10 +81,35 @@ def activate(name):
         warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
+def forgive():
+    """Triton ends with an error where the cache manager that is named is not there; not with this.
+
+    The variable is inherited by each process, also by one of a Python without tlcache, or after
+    tlcache was uninstalled.
+    """
+    import os
+    from importlib.util import find_spec
+
+    if not os.environ.get(TRITON_VARIABLE, "").startswith("tlcache."):
+        return
+    try:
+        there = find_spec("tlcache") is not None
+    except (ImportError, ValueError):
+        there = False
+    if not there:
+        import warnings
+
+        value = os.environ.pop(TRITON_VARIABLE)
+        text = f"{TRITON_VARIABLE} is {value}, and tlcache is not installed"
+        text = f"tlcache: {text}; Triton keeps its own cache"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
 def install():
     """For each name in the variable: now, if the framework is there already, else at its import."""
     import os
 
+    forgive()
     names = [name.strip() for name in os.environ.get(VARIABLE, "").split(",")]
     names = [name for name in names if name]
     for name in names:

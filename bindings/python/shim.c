@@ -8,9 +8,14 @@
  * A function named tlcpy_... is seen from Python: generate_ffi.py reads its signature, which must
  * be on one line.
  */
+#include <fcntl.h>
+#include <fts.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static _Thread_local tlc_error tlcpy_thread_error;
 static _Thread_local tlc_member tlcpy_thread_member;
@@ -64,41 +69,168 @@ static int64_t tlcpy_changed_ns(const char* path) {
   return (int64_t)folder.st_mtim.tv_sec * 1000000000 + folder.st_mtim.tv_nsec;
 }
 
-static int is_file_of(const char* path, const tlc_member* member, int64_t stamp) {
+static int is_file_of(int folder, const char* name, const tlc_member* member, int64_t stamp) {
   struct stat file;
-  return lstat(path, &file) == 0 && S_ISREG(file.st_mode) && (uint64_t)file.st_size == member->size &&
+  return fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode) &&
+         (uint64_t)file.st_size == member->size &&
          (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec == stamp;
 }
 
 /*
  * Names of the members, each followed by a slash, if the folder holds every one of them as a file of its size that was
  * last written when the artifact was made; else NULL. Valid until this thread's next call.
+ *
+ * The folder is opened once, without asking to read it: the system then looks for each file by its name alone.
  */
-static const char* tlcpy_files_in(const tlc_artifact* artifact, const char* folder) {
+static const char* tlcpy_files_in(const tlc_artifact* artifact, const char* path) {
   static _Thread_local char names[8192];
-  char path[4096];
   const int64_t stamp = tlcpy_created_ns(artifact);
-  const size_t count = tlc_artifact_member_count(artifact), base = strlen(folder);
+  const size_t count = tlc_artifact_member_count(artifact);
   size_t used = 0, index = 0;
-  if (base + 2 > sizeof path) return NULL;
-  memcpy(path, folder, base);
-  path[base] = '/';
+  const int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return NULL;
   for (; index < count; ++index) {
     tlc_member member;
     memset(&member, 0, sizeof member);
     member.struct_size = TLC_SIZEOF(tlc_member, type);
     if (tlc_artifact_member_at(artifact, index, &member, NULL) != TLC_OK) break;
-    const size_t length = member.name.len;
-    if (used + length + 2 > sizeof names || base + length + 2 > sizeof path) break;
-    memcpy(path + base + 1, member.name.data, length);
-    path[base + 1 + length] = '\0';
-    if (!is_file_of(path, &member, stamp)) break;
-    memcpy(names + used, member.name.data, length);
-    used += length;
+    char* name = names + used;
+    if (used + member.name.len + 2 > sizeof names) break;
+    memcpy(name, member.name.data, member.name.len);
+    name[member.name.len] = '\0';
+    if (!is_file_of(folder, name, &member, stamp)) break;
+    used += member.name.len;
     names[used++] = '/';
   }
+  close(folder);
   names[used] = '\0';
   return index == count && count != 0 ? names : NULL;
+}
+
+/* Text that grows; `data` is NULL once there was no memory. */
+struct tlcpy_text {
+  char* data;
+  size_t used, room;
+};
+
+static void append(struct tlcpy_text* text, const char* data, size_t size) {
+  if (text->data == NULL) return;
+  if (size > text->room - text->used) {
+    const size_t room = 2 * (text->room + size);
+    char* larger = realloc(text->data, room);
+    if (larger == NULL) free(text->data);
+    text->data = larger;
+    text->room = room;
+    if (larger == NULL) return;
+  }
+  memcpy(text->data + text->used, data, size);
+  text->used += size;
+}
+
+/* Whether the list, names with a slash before and after each, has this one; suffix: one that the name ends with. */
+static int is_listed(const char* list, const char* name, size_t length, int suffix) {
+  for (const char* at = list + 1; *at != '\0';) {
+    const char* end = strchr(at, '/');
+    const size_t size = end == NULL ? strlen(at) : (size_t)(end - at);
+    if (suffix ? size <= length && memcmp(name + length - size, at, size) == 0
+               : size == length && memcmp(name, at, size) == 0)
+      return 1;
+    at += size + (end != NULL);
+  }
+  return 0;
+}
+
+static int by_name(const FTSENT** a, const FTSENT** b) {
+  return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/*
+ * The state of all files with one of the ends in a folder and below: path, zero byte, "device inode size mtime
+ * ctime", newline, for each in a fixed order. newest: the latest mtime, in ns. Folders named __pycache__ are left out,
+ * and those in `without` right below the root. The lists are of the form "/.h/.hpp/". NULL: no memory. To be freed by
+ * tlcpy_free.
+ */
+static char* tlcpy_tree_state(const char* root, const char* ends, const char* without, int64_t* newest, size_t* size) {
+  char* const roots[] = {(char*)root, NULL};
+  struct tlcpy_text text = {malloc(1 << 16), 0, 1 << 16};
+  FTS* tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
+  *newest = 0;
+  for (FTSENT* one = NULL; tree != NULL && (one = fts_read(tree)) != NULL;) {
+    if (one->fts_info == FTS_D && one->fts_level > 0 &&
+        (strcmp(one->fts_name, "__pycache__") == 0 ||
+         (one->fts_level == 1 && is_listed(without, one->fts_name, one->fts_namelen, 0))))
+      fts_set(tree, one, FTS_SKIP);
+    if (one->fts_info != FTS_F || !is_listed(ends, one->fts_name, one->fts_namelen, 1)) continue;
+    const struct stat* file = one->fts_statp;
+    const int64_t changed = (int64_t)file->st_mtim.tv_sec * 1000000000 + file->st_mtim.tv_nsec;
+    char state[160];
+    const int written = snprintf(state, sizeof state, "%llu %llu %lld %lld %lld\n", (unsigned long long)file->st_dev,
+                                 (unsigned long long)file->st_ino, (long long)file->st_size, (long long)changed,
+                                 (long long)file->st_ctim.tv_sec * 1000000000 + file->st_ctim.tv_nsec);
+    append(&text, one->fts_path, one->fts_pathlen + (size_t)1);
+    append(&text, state, (size_t)written);
+    if (changed > *newest) *newest = changed;
+  }
+  if (tree != NULL) fts_close(tree);
+  *size = text.used;
+  return text.data;
+}
+
+static void tlcpy_free(char* memory) {
+  free(memory);
+}
+
+/*
+ * Adds fields to a request that were written down before (_request.py, Prepared), in one call:
+ *
+ *   kind (a byte), length of the name (2 bytes), name, then by kind
+ *     n null  { begin of a map  } its end (without name)    nothing
+ *     t text                                                length (4 bytes), UTF-8
+ *     d digest                                              32 bytes
+ *
+ * Lengths are in this machine's order. TLC_E_INVALID: the text does not fit the format.
+ */
+static tlc_status tlcpy_add_prepared(tlc_request* request, const char* text, size_t size) {
+  tlc_error* error = tlcpy_error();
+  for (size_t at = 0; at < size;) {
+    tlc_status status = TLC_OK;
+    tlc_str name = {NULL, 0};
+    uint16_t name_size = 0;
+    uint32_t length = 0;
+    const char kind = text[at++];
+    if (kind == '}') {
+      if ((status = tlc_request_end(request, error)) != TLC_OK) return status;
+      continue;
+    }
+    if (size - at < sizeof name_size) return TLC_E_INVALID;
+    memcpy(&name_size, text + at, sizeof name_size);
+    at += sizeof name_size;
+    if (size - at < name_size) return TLC_E_INVALID;
+    name.data = text + at;
+    name.len = name_size;
+    at += name_size;
+    if (kind == 'n') {
+      status = tlc_request_add_null(request, name, 0, error);
+    } else if (kind == '{') {
+      status = tlc_request_begin_map(request, name, 0, error);
+    } else if (kind == 'd') {
+      if (size - at < TLC_DIGEST_SIZE) return TLC_E_INVALID;
+      status = tlc_request_add_digest(request, name, (const uint8_t*)text + at, 0, error);
+      at += TLC_DIGEST_SIZE;
+    } else if (kind == 't') {
+      if (size - at < sizeof length) return TLC_E_INVALID;
+      memcpy(&length, text + at, sizeof length);
+      at += sizeof length;
+      if (size - at < length) return TLC_E_INVALID;
+      const tlc_str value = {text + at, length};
+      at += length;
+      status = tlc_request_add_text(request, name, value, 0, error);
+    } else {
+      return TLC_E_INVALID;
+    }
+    if (status != TLC_OK) return status;
+  }
+  return TLC_OK;
 }
 
 /* What the last tlcpy_get of this thread answered. */

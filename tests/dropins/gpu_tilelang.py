@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """TileLang on a device: compile, TileLang's own cache, tlcache; each in fresh processes, results checked.
 
-    python tests/dropins/gpu_tilelang.py [--repeat 5] [--engine tvm_ffi --engine cython] [--markdown FILE]
+    python tests/dropins/gpu_tilelang.py [--repeat 5] [--engine tvm_ffi --engine cython] [--processes 8] [--markdown FILE]
     python tests/dropins/gpu_tilelang.py --compile-only --arch sm_90a      without a device
 
 tlcache and tilelang are found as Python finds them (PYTHONPATH); docs/integrations/tilelang.md says
-how TileLang gets to a machine without a network. Prints a Markdown table, then one line
+how TileLang gets to a machine without a network. For each engine, 8 processes then want the same cold
+kernels at once: each must be compiled once, counted at TileLang's compile. Prints a Markdown table, then one line
 `N passed, N failed`.
 """
 
@@ -130,6 +131,21 @@ def check(name: str, kernel) -> float:
     return seconds
 
 
+def count_compiles() -> list[str]:
+    """Gets an entry for each kernel that TileLang compiles in this process."""
+    from tilelang.jit.kernel import JITKernel
+
+    compiled: list[str] = []
+    plain = JITKernel._compile_and_create_adapter
+
+    def counted(self, *given, **named):
+        compiled.append("kernel")
+        return plain(self, *given, **named)
+
+    JITKernel._compile_and_create_adapter = counted
+    return compiled
+
+
 def one_process(options: argparse.Namespace) -> None:
     """What is measured: imports, and each kernel until its first result."""
     started = time.perf_counter()
@@ -146,14 +162,21 @@ def one_process(options: argparse.Namespace) -> None:
         import torch
 
         torch.zeros(1, device="cuda")  # the device's own start is in no arm
+    compiled = count_compiles()
+    functions = {name: make() for name, (make, _) in KERNELS.items()}
+    if options.wait:
+        print("READY", flush=True)
+        while not os.path.exists(options.wait):
+            time.sleep(0.001)
     report: dict = {"import": imported, "kernels": {}}
-    for name, (make, out_idx) in KERNELS.items():
-        function = make()
+    for name, (_, out_idx) in KERNELS.items():
+        function = functions[name]
         started = time.perf_counter()
         kernel = tilelang.compile(function, out_idx=out_idx, target=target, execution_backend=options.engine[0])
         ready = time.perf_counter() - started
         launch = 0.0 if options.compile_only else check(name, kernel)
         report["kernels"][name] = {"ready": ready, "launch": launch}
+    report["compiled"] = len(compiled)
     print("REPORT " + json.dumps(report))
 
 
@@ -183,8 +206,38 @@ class Arm:
         lines = [line for line in done.stdout.splitlines() if line.startswith("REPORT ")]
         if done.returncode != 0 or not lines:
             raise RuntimeError(f"{self.name}: exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+        report = json.loads(lines[0][7:])
         if keep:
-            self.reports.append(json.loads(lines[0][7:]))
+            wanted = 0 if self.warm else len(KERNELS)
+            if report["compiled"] != wanted:
+                raise RuntimeError(f"{self.name}: {report['compiled']} kernels were compiled, {wanted} are right")
+            self.reports.append(report)
+
+    def at_once(self, count: int) -> tuple[int, float]:
+        """Processes that begin at the same moment: how many compiles there were, and when the last had all."""
+        self.top.mkdir(parents=True, exist_ok=True)
+        go = self.top / "go"
+        environment = {**self.environment, "OMP_NUM_THREADS": "1"}
+        command = [*self.command, "--wait", str(go)]
+        started = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+        try:
+            for process in started:
+                while (line := process.stdout.readline()) != "READY\n":
+                    if not line:
+                        raise RuntimeError("a process did not come to its start")
+            go.touch()
+            reports = []
+            for process in started:
+                out, _ = process.communicate(timeout=300)
+                lines = [line for line in out.splitlines() if line.startswith("REPORT ")]
+                if process.returncode != 0 or not lines:
+                    raise RuntimeError(f"a process ended with {process.returncode}: {out[-2000:]}")
+                reports.append(json.loads(lines[0][7:]))
+        finally:
+            for process in started:
+                process.kill()
+        last = max(sum(kernel["ready"] for kernel in one["kernels"].values()) for one in reports)
+        return sum(one["compiled"] for one in reports), last
 
     def median(self, kernel: str, what: str) -> float:
         """Over the processes, in seconds."""
@@ -231,6 +284,13 @@ def measure(options: argparse.Namespace, engine: str) -> list[str]:
                     f"| {engine} | {kernel} | {arm.name} | {ready * 1e3:.1f} | {launch * 1e3:.2f} "
                     f"| {cold / ready:.0f} x | {statistics.median(one['import'] for one in arm.reports):.2f} |"
                 )
+        if options.processes:
+            many = Arm("at once", options, engine, top / "many", True, True)
+            compiled, last = many.at_once(options.processes)
+            told = f"{engine}: {options.processes} processes at once, {len(KERNELS)} cold kernels: {compiled} compiles"
+            print(f"{told}; the last had all after {last:.1f} s")
+            if compiled != len(KERNELS):
+                raise RuntimeError(told)
         return rows
 
 
@@ -242,7 +302,9 @@ def main() -> int:
     parser.add_argument("--arch", help="such as sm_90a; without it, the device's")
     parser.add_argument("--compile-only", action="store_true", help="launch nothing; needs --arch")
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--processes", type=int, default=8, help="that want a cold kernel at once; 0: leave that out")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--wait", help=argparse.SUPPRESS)
     parser.add_argument("--tlcache", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.engine = options.engine or ["tvm_ffi"]

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Triton on a device: cold, with its own cache warm, and with tlcache warm; each in fresh processes; as a table in Markdown.
 
-    PYTHONPATH=... python tests/dropins/gpu_triton.py [--rounds 5] [--compile-only]
+    PYTHONPATH=... python tests/dropins/gpu_triton.py [--rounds 5] [--processes 8] [--compile-only]
 
 Needs Triton, PyTorch and a CUDA device; --compile-only needs neither PyTorch nor a device, and compiles for sm_90 instead of
 running. tlcache is taken from PYTHONPATH. Times are milliseconds from the first call of a kernel to its result, so with the
 loading of the binary, without Triton's hash of itself; medians of the rounds. Each result is compared with PyTorch's. A warm process must not compile: that is
-counted, and anything else ends with an exit code.
+counted, and anything else ends with an exit code. Then 8 processes want the same cold kernels at once: each is compiled once.
 """
 
 import argparse
@@ -26,8 +26,8 @@ sys.path.insert(0, HERE)
 MANAGER = "tlcache.integrations.triton:TLCacheManager"
 
 
-def child(compile_only):
-    """One fresh process: its times, what it compiled, and the binaries' hashes."""
+def child(compile_only, wait):
+    """One fresh process: its times, what it compiled, and the binaries' hashes. wait: begin when this file is there."""
     started = time.perf_counter()
     import triton
     from gpu_kernels import SIGNATURES, launches
@@ -48,6 +48,10 @@ def child(compile_only):
         torch.cuda.synchronize()
     hash_compiler()
     ready = time.perf_counter()
+    if wait:
+        print("READY", flush=True)
+        while not os.path.exists(wait):
+            time.sleep(0.001)
     times, binaries = {}, {}
     for name, step in steps.items():
         begun = time.perf_counter()
@@ -90,15 +94,46 @@ def compile_one(triton, function, types, constants, warps):
     return triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps})
 
 
-def run(folder, ours, compile_only):
+def start(folder, ours, compile_only, *options):
+    """A process that is to print a report."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("TLC_", "TRITON_"))}
     environment["TRITON_CACHE_DIR"] = os.path.join(folder, "triton")
     if ours:
         environment |= {"TLC_DIR": os.path.join(folder, "store"), "TRITON_CACHE_MANAGER": MANAGER}
-    done = subprocess.run([sys.executable, os.path.abspath(__file__), "--child", *(["--compile-only"] if compile_only else [])],
-                          env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    (line,) = (line for line in done.stdout.splitlines() if line.startswith("RESULT "))
+    command = [sys.executable, os.path.abspath(__file__), "--child", *(["--compile-only"] if compile_only else []), *options]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def report_of(process):
+    """What it reports; it must end well."""
+    out, _ = process.communicate(timeout=300)
+    if process.returncode != 0:
+        raise SystemExit(f"a process ended with {process.returncode}: {out[-2000:]}")
+    (line,) = (line for line in out.splitlines() if line.startswith("RESULT "))
     return json.loads(line[len("RESULT "):])
+
+
+def run(folder, ours, compile_only):
+    """A process's report."""
+    return report_of(start(folder, ours, compile_only))
+
+
+def at_once(folder, count, compile_only):
+    """Processes that want the same cold kernels at once; returns how many compiles there were, and the longest time."""
+    go = os.path.join(folder, "go")
+    processes = [start(folder, True, compile_only, "--wait", go) for _ in range(count)]
+    try:
+        for process in processes:
+            if process.stdout.readline() != "READY\n":
+                raise SystemExit("a process did not come to its start")
+        open(go, "w").close()
+        reports = [report_of(process) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    if len({json.dumps(one["binaries"], sort_keys=True) for one in reports}) != 1:
+        raise SystemExit("the binaries differ between processes that ran at once")
+    return sum(one["compiled"] for one in reports), len(reports[0]["binaries"]), max(one["times"]["all"] for one in reports)
 
 
 # What is measured, in the order in which one makes the next warm.
@@ -136,12 +171,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--compile-only", action="store_true")
+    parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--wait", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        return child(arguments.compile_only)
+        return child(arguments.compile_only, arguments.wait)
     with tempfile.TemporaryDirectory() as top:
         reports = measure(top, arguments.rounds, arguments.compile_only)
+        many = os.path.join(top, "many")
+        os.mkdir(many)
+        compiled, kernels, longest = at_once(many, arguments.processes, arguments.compile_only)
     some = next(iter(reports.values()))[0]
     print(f"{some['device']}, Triton {some['triton']}, {arguments.rounds} rounds; milliseconds, medians\n")
     print("| kernel | " + " | ".join(reports) + " |")
@@ -151,7 +191,8 @@ def main():
         label = {"all": "all four", "process": "whole process"}.get(name, name)
         print(f"| {label} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |")
     print("\nBinaries are byte for byte the same in all processes; warm processes compiled nothing.")
-    return 0
+    print(f"{arguments.processes} processes at once, {kernels} cold kernels: {compiled} compiles; the last had all after {longest:.0f} ms")
+    return 0 if compiled == kernels else 1
 
 
 if __name__ == "__main__":

@@ -184,3 +184,29 @@ def test_an_import_error_of_the_framework_stays_its_own(tmp_path: Path) -> None:
     (tmp_path / "triton.py").write_text("raise ImportError('its own fault')\n")
     code = "\ntry:\n    import triton\nexcept ImportError as error:\n    print(error)"
     assert autoload(tmp_path, code, TLC_INTEGRATIONS="triton").stdout == "its own fault\n"
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_tritons_variable_goes_where_the_package_is_not(fake_triton: Path, installed: bool) -> None:
+    """Triton imports what the variable names, and ends where that cannot be."""
+    line = (AUTOLOAD / "tlcache-autoload.pth").read_text()
+    code = line + "import triton; print(triton.seen); print('tlcache' in sys.modules)"
+    value = "tlcache.integrations.triton:TLCacheManager"
+    done = run(
+        *([] if installed else ["-S"]),  # without the folders of installed packages
+        "-c",
+        "import sys\n" + code,
+        PYTHONPATH=os.pathsep.join((str(fake_triton), str(AUTOLOAD))),
+        TRITON_CACHE_MANAGER=value,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [value if installed else "None", "False"]
+    assert ("tlcache is not installed; Triton keeps its own cache" in done.stderr) is not installed
+    other = run(
+        "-S",
+        "-c",
+        "import sys\n" + code,
+        PYTHONPATH=f"{fake_triton}:{AUTOLOAD}",
+        TRITON_CACHE_MANAGER="mine:Own",
+    )
+    assert other.stdout.split() == ["mine:Own", "False"]

@@ -18,6 +18,7 @@ from __future__ import annotations
 import enum
 import math
 import numbers
+import sys
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -114,6 +115,13 @@ class Request:
             flags = lib.TLC_FIELD_DIGEST_ONLY if name in hidden else 0
             _add(self._ptr, name, value, flags, name)
 
+    def _add_prepared(self, prepared: Prepared) -> None:
+        """Adds fields that many requests have. Only before the request is handed to anybody."""
+        check(
+            lib.tlcpy_add_prepared(self._ptr, prepared.encoded, len(prepared.encoded)),
+            lib.tlcpy_last_error(),
+        )
+
     def key(self) -> Key:
         """The key, without a cache or a backend: target, engine and toolchain must be stated."""
         out, error = ffi.new("tlc_key**"), lib.tlcpy_error()
@@ -127,6 +135,35 @@ class Request:
             if (value := getattr(self, name)) is not None
         )
         return f"<tlcache.Request {self.namespace!r} {shown} fields={sorted(self.fields)}>"
+
+
+class Prepared:
+    """Fields that many requests have, written down so that one call of the library adds them.
+
+    Of text, digests, None, and maps of them: what an identity is made of.
+    """
+
+    __slots__ = ("encoded",)
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.encoded = b"".join(_written(name, value) for name, value in fields.items())
+
+
+def _written(name: str, value: Any) -> bytes:
+    """One field, as tlcpy_add_prepared reads it."""
+    data = name.encode()
+    head = len(data).to_bytes(2, sys.byteorder) + data
+    if value is None:
+        return b"n" + head
+    if isinstance(value, Digest):
+        return b"d" + head + value
+    if isinstance(value, str):
+        text_of = value.encode()
+        return b"t" + head + len(text_of).to_bytes(4, sys.byteorder) + text_of
+    if isinstance(value, Mapping):
+        inner = b"".join(_written(one, item) for one, item in value.items())
+        return b"{" + head + inner + b"}"
+    raise UncacheableError(f"field {name!r}: {type(value).__qualname__} cannot be prepared")
 
 
 def _encode(value: str, path: str) -> tuple[Any, int]:

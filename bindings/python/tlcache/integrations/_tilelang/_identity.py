@@ -12,6 +12,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import sys
 import time
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from ..._api import NO_TOOLCHAIN, Digest, Request
+from ..._native import NULL, ffi, lib
+from ..._request import Prepared
 from ._store import cache
 
 # What runs for a kind of target. One that is not listed gets all of them.
@@ -28,7 +31,7 @@ _PACKAGES = ("tilelang", "apache-tvm-ffi", "torch", "z3-solver", "nvidia-cutlass
 _HEADERS = (".h", ".hpp", ".cuh", ".inl", ".hh")
 
 
-def _read(path: str) -> Digest:
+def _read(path: str | bytes) -> Digest:
     digest = hashlib.blake2b(digest_size=32)
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -39,76 +42,77 @@ def _read(path: str) -> Digest:
 def _digests(paths: Iterable[str]) -> dict[str, Digest]:
     """Digests of files by content, by path."""
     files = [(path, os.stat(path)) for path in paths]
-    raw = _remembered(files, lambda: b"".join(_read(path) for path, _ in files))
-    size = Digest.SIZE
-    return {path: Digest(raw[size * i : size * i + size]) for i, (path, _) in enumerate(files)}
-
-
-def _remembered(files: list[tuple[str, os.stat_result]], read: Callable[[], bytes]) -> bytes:
-    """What `read` makes of files' contents. It is asked again when one of them changed in any way.
-
-    A file that is younger than two seconds may be written once more without its time changing, so
-    what it says is not kept.
-    """
-    store = cache()
-    newest = max((stat.st_mtime_ns for _, stat in files), default=0)
-    if store is None or newest > time.time_ns() - 2_000_000_000:
-        return read()
     state = "\n".join(
         f"{path}\0{stat.st_dev} {stat.st_ino} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns}"
         for path, stat in files
     ).encode("utf-8", "surrogateescape")
+    newest = max((stat.st_mtime_ns for _, stat in files), default=0)
+    raw = _remembered(state, newest, lambda: b"".join(_read(path) for path, _ in files))
+    size = Digest.SIZE
+    return {path: Digest(raw[size * i : size * i + size]) for i, (path, _) in enumerate(files)}
+
+
+def _remembered(state: bytes, newest: int, read: Callable[[], bytes]) -> bytes:
+    """What `read` makes of files' contents. It is asked again when one of them changed in any way.
+
+    state: paths of the files, and for each what changes with it; newest: their last change, in ns.
+    A file that is younger than two seconds may be written once more without its time changing, so
+    what it says is not kept.
+    """
+    store = cache()
+    if store is None or newest > time.time_ns() - 2_000_000_000:
+        return read()
     digest = Digest(hashlib.blake2b(state, digest_size=32).digest())
     key = Request("tilelang/files", toolchain=NO_TOOLCHAIN, fields={"files": digest}).key()
     known = store.get(key)
     if known is not None:
         return bytes(known["digests"])
     raw = read()
-    store.put(key, {"digests": raw}, label=f"{len(files)} files")
+    label = f"{state.count(bytes(1))} files"
+    store.put(key, {"digests": raw}, label=label)
     return raw
 
 
-def _walk(
-    folder: str, suffixes: tuple[str, ...], without: tuple[str, ...] = ()
-) -> list[tuple[str, os.stat_result]]:
-    """The files with one of the suffixes in a folder and in those below it, in a fixed order."""
-    found, todo = [], [folder]
-    while todo:
-        place = todo.pop()
-        with os.scandir(place) as entries:
-            for entry in entries:
-                if entry.name.endswith(suffixes) and entry.is_file():
-                    found.append((entry.path, entry.stat()))
-                elif entry.name != "__pycache__" and entry.is_dir():
-                    skipped = place == folder and entry.name in without
-                    todo += [] if skipped else [entry.path]
-    found.sort()
-    return found
+def _listed(names: tuple[str, ...]) -> bytes:
+    return "".join(f"/{name}" for name in names).encode() + b"/"
 
 
 def _tree(folder: str, suffixes: tuple[str, ...], without: tuple[str, ...] = ()) -> Digest | None:
-    """One digest of all files with one of the suffixes, and their places, in a folder."""
+    """One digest of all files with one of the suffixes, and their places, in a folder and below.
+
+    That walks over some 2,000 files, so it is done by the library's side of the package.
+    """
     if not os.path.isdir(folder):
         return None
-    files = _walk(folder, suffixes, without)
+    root = os.fsencode(folder)
+    newest, length = ffi.new("int64_t*"), ffi.new("size_t*")
+    made = lib.tlcpy_tree_state(root, _listed(suffixes), _listed(without), newest, length)
+    if made == NULL:
+        raise MemoryError
+    state = ffi.buffer(made, length[0])[:]
+    lib.tlcpy_free(made)
 
     def read() -> bytes:
         digest = hashlib.blake2b(digest_size=32)
-        for path, _ in files:
-            place = os.path.relpath(path, folder).encode("utf-8", "surrogateescape")
-            digest.update(place + b"\0" + _read(path))
+        for path in re.findall(rb"([^\0]+)\0[^\n]*\n", state):
+            digest.update(path[len(root) :] + b"\0" + _read(path))
         return digest.digest()
 
-    return Digest(_remembered(files, read))
+    return Digest(_remembered(state, newest[0], read))
+
+
+def _version_of(package: str) -> str | None:
+    """The installed version of a package. Its description, which may be long, is not parsed."""
+    try:
+        found = importlib.metadata.distribution(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    told = re.search(r"^Version: *(\S+)", found.read_text("METADATA") or "", re.MULTILINE)
+    return told[1] if told else found.version
 
 
 def _packages() -> dict[str, str | None]:
-    versions: dict[str, str | None] = {}
-    for name in _PACKAGES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = None
+    versions = {name: _version_of(name) for name in _PACKAGES}
     versions["python"] = f"{sys.implementation.name} {sys.version_info[0]}.{sys.version_info[1]}"
     return versions
 
@@ -226,20 +230,24 @@ def _fixed() -> dict[str, Any]:
     return {"packages": _packages(), "libraries": _libraries(), "python": python}
 
 
-@functools.cache
-def _tools(kind: str, path: str, home: str | None) -> dict[str, Any]:
-    return _compilers(kind)
-
-
-def identity(kind: str) -> dict[str, Any]:
+def identity(kind: str) -> Prepared:
     """What compiles for a kind of target, as a key's fields."""
     environment = os.environ
     home = environment.get("CUDA_HOME") or environment.get("CUDA_PATH")
-    return {
-        **_fixed(),
-        "compilers": _tools(kind, environment.get("PATH", ""), home),
-        "headers": {name: _headers(kind, name, path) for name, path in header_folders().items()},
-    }
+    return _identity(kind, environment.get("PATH", ""), home, tuple(header_folders().items()))
+
+
+@functools.cache
+def _identity(
+    kind: str, path: str, home: str | None, headers: tuple[tuple[str, str], ...]
+) -> Prepared:
+    return Prepared(
+        {
+            **_fixed(),
+            "compilers": _compilers(kind),
+            "headers": {name: _headers(kind, name, folder) for name, folder in headers},
+        }
+    )
 
 
 __all__ = ["header_folders", "identity"]

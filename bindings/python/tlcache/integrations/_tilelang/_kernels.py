@@ -217,7 +217,11 @@ def _load_from(self: Any, key: str, artifact: Artifact, load: Callable[[], Any])
         if late:
             _store.copy_out(artifact, folder)
         _folders[key] = (folder, artifact)
-        kernel = load()
+        _thread.verified = None if late else str(folder)
+        try:
+            kernel = load()
+        finally:
+            _thread.verified = None
         if kernel is not None:
             if late:
                 _late.watch(kernel, key, folder)
@@ -246,6 +250,17 @@ def _get_cache_path(original: Callable[..., str]) -> Callable[..., str]:
     def wrapper(self: Any, key: str) -> str:
         held = _folders.get(key)
         return str(held[0]) if held is not None else original(self, key)
+
+    return wrapper
+
+
+def _verify(original: Callable[..., bool]) -> Callable[..., bool]:
+    """Files of the store's own folder were compared with the verified artifact just now."""
+
+    def wrapper(self: Any, cache_path: Any, *args: Any, **kwargs: Any) -> bool:
+        if getattr(_thread, "verified", None) == str(cache_path):
+            return True
+        return original(self, cache_path, *args, **kwargs)
 
     return wrapper
 
@@ -344,6 +359,8 @@ def install(seams: Seams) -> None:
         "_load_kernel_from_disk": _load,
         "_save_kernel_to_disk": _save,
     }
+    if hasattr(KernelCache, "_verify_cache_dir_integrity"):
+        wrappers["_verify_cache_dir_integrity"] = _verify
     for name, make in wrappers.items():
         for owner in own_methods(KernelCache, name):
             seams.wrap(owner, name, make)

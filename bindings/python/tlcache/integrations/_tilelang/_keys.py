@@ -161,7 +161,6 @@ def kernel(arguments: Mapping[str, Any], own: str | None, base: Mapping[str, Any
         "host": _host(),
         "environment": _environment(),
         **{f"tilelang_{name}": plain(value, name) for name, value in known.items()},
-        **identity(target_kind(target)),
     }
     if own is not None and own != _rebuilt(text, arguments, base):
         # A TileLang whose key has something in it that is not among these.
@@ -174,6 +173,7 @@ def kernel(arguments: Mapping[str, Any], own: str | None, base: Mapping[str, Any
         toolchain=f"tilelang {version()}",
         fields=fields,
     )
+    request._add_prepared(identity(target_kind(target)))
     return names.add(request.key(), label)
 
 
@@ -222,8 +222,9 @@ def binary(kind: str, arguments: Mapping[str, Any]) -> str:
         target=":".join(_percent(str(part).lower()) for part in (target, arch) if part),
         engine="tilelang",
         toolchain=f"tilelang {version()}",
-        fields={"cache": kind, "environment": _environment(), **known, **identity(target)},
+        fields={"cache": kind, "environment": _environment(), **known},
     )
+    request._add_prepared(identity(target))
     return names.add(request.key(), f"{kind} binary for {target} {arch or ''}".strip())
 
 
@@ -274,7 +275,6 @@ def tuning(
         "device": _device(kind),
         "host": _host(),
         "environment": _environment(),
-        **identity(kind),
     }
     if own is not None and own != _rebuilt_tuning(tuner, parameters, extra):
         # As for a kernel; and whatever makes a text of TileLang's function of another kind.
@@ -286,6 +286,7 @@ def tuning(
         toolchain=f"tilelang {version()}",
         fields=fields,
     )
+    request._add_prepared(identity(kind))
     name = getattr(tuner.fn, "__qualname__", "function")
     return names.add(request.key(), f"best of {len(tuner.configs)} for {name}")
 
