@@ -319,9 +319,10 @@ fn register(
     call: impl FnOnce(*const sys::tlc_backend_ops, *mut c_void, *mut sys::tlc_error) -> i32,
 ) -> Result<Registration> {
     library::ready()?;
+    let engine = for_ever(&spec.engine, "the engine")?;
     let table = slots::table(
         for_ever(&spec.name, "the name")?,
-        for_ever(&spec.engine, "the engine")?,
+        engine,
         list_for_ever(&spec.kinds)?,
         spec.caps,
     );
