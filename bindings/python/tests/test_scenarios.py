@@ -22,7 +22,9 @@ def request(name: str) -> tlcache.Request:
         given["namespace"],
         target=given.get("target"),
         engine=given.get("engine"),
-        toolchain=tlcache.NO_TOOLCHAIN if toolchain == "none" else toolchain and bytes.fromhex(toolchain),
+        toolchain=tlcache.NO_TOOLCHAIN
+        if toolchain == "none"
+        else toolchain and bytes.fromhex(toolchain),
         label=given.get("label"),
         fields=to_dict(given["fields"]),
         require=given.get("require", ()),
@@ -36,7 +38,9 @@ def key(name: str) -> tlcache.Key:
 def to_bytes(given: Any) -> bytes:
     if isinstance(given, str):
         return given.encode()
-    return bytes.fromhex(given["hex"]) if "hex" in given else given["repeat"].encode() * given["times"]
+    return (
+        bytes.fromhex(given["hex"]) if "hex" in given else given["repeat"].encode() * given["times"]
+    )
 
 
 def bundle(step: dict[str, Any]) -> tlcache.Bundle:
@@ -100,7 +104,9 @@ class Run:
         return self.cache(step).replace(key(step["key"]), bundle(step), seen=seen)
 
     def do_amend(self, step: dict[str, Any]) -> Any:
-        return self.cache(step).amend(key(step["key"]), bundle(step), seen=self.artifacts[step["seen"]])
+        return self.cache(step).amend(
+            key(step["key"]), bundle(step), seen=self.artifacts[step["seen"]]
+        )
 
     def do_remove(self, step: dict[str, Any]) -> str:
         return "TLC_OK" if self.cache(step).remove(key(step["key"])) else "TLC_MISS"
@@ -109,7 +115,11 @@ class Run:
         self.cache(step).link(key(step["from"]), key(step["to"]))
 
     def do_invalidate(self, step: dict[str, Any]) -> str:
-        return "TLC_OK" if self.cache(step).invalidate(self.artifacts[step["artifact"]]) else "TLC_MISS"
+        return (
+            "TLC_OK"
+            if self.cache(step).invalidate(self.artifacts[step["artifact"]])
+            else "TLC_MISS"
+        )
 
     def do_clear(self, step: dict[str, Any]) -> None:
         assert self.cache(step).clear(step["namespace"]) == step["removed"]
@@ -145,7 +155,9 @@ class Run:
                 return made
             if given["fails"] == "TLC_E_COMPILE":
                 raise tlcache.CompileError(given["text"], log=given.get("log", ""))
-            raise tlcache.TLCacheError(given["text"], status=tlcache.Status[given["fails"].removeprefix("TLC_")])
+            raise tlcache.TLCacheError(
+                given["text"], status=tlcache.Status[given["fails"].removeprefix("TLC_")]
+            )
 
         log: str | None = None
         try:
@@ -167,11 +179,10 @@ class Run:
 
     def do_member(self, step: dict[str, Any]) -> None:
         artifact = self.artifacts[step["artifact"]]
-        # A mapping's own error in Python; the text is the library's.
-        try:
+        # A mapping's own error for artifact[name]; its type is asked with an error that lists the names.
+        with pytest.raises(KeyError):
             artifact[step["name"]]
-        except KeyError as error:
-            raise tlcache.NotFoundError(str(error)) from None
+        artifact.type(step["name"])
 
     def do_check(self, step: dict[str, Any]) -> None:
         artifact = self.artifacts[step["artifact"]]
