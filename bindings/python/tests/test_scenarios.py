@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The store scenarios that every language runs: tests/conformance/README.md says what a step means."""
+"""The store scenarios that every language runs; tests/conformance/README.md explains a step."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def bundle(step: dict[str, Any]) -> tlcache.Bundle:
 
 
 class Run:
-    """One scenario: its caches, artifacts and locks by name. Each method is an operation and answers a status."""
+    """One scenario: caches, artifacts, locks by name. An operation answers one or a status."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -179,7 +179,7 @@ class Run:
 
     def do_member(self, step: dict[str, Any]) -> None:
         artifact = self.artifacts[step["artifact"]]
-        # A mapping's own error for artifact[name]; its type is asked with an error that lists the names.
+        # artifact[name] raises a mapping's own error; that of its type lists the names.
         with pytest.raises(KeyError):
             artifact[step["name"]]
         artifact.type(step["name"])

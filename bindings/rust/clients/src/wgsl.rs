@@ -72,7 +72,7 @@ impl Backend for Naga {
 pub fn words(bytes: &[u8]) -> Result<Vec<u32>> {
     let words: Vec<u32> =
         bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
-    if bytes.len() % 4 != 0 || words.len() < 5 || words[0] != 0x0723_0203 {
+    if !bytes.len().is_multiple_of(4) || words.len() < 5 || words[0] != 0x0723_0203 {
         return Err(Error::new(ErrorKind::Rejected, "kernel.spv is no SPIR-V"));
     }
     Ok(words)

@@ -4,13 +4,18 @@
 //! A hit is: look up, address of the first member, let go. The same three calls are made of C's functions directly and by
 //! the safe interface, in turns of 10,000, for some seconds (`TLCACHE_BENCH_SECONDS`, default 5). Printed are the medians
 //! of the turns, and of their differences pair by pair. With `cargo test` it runs one short turn, so that it keeps working.
-use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use tlcache::{Bundle, Cache, Request};
 use tlcache_sys as sys;
 
 const TURN: usize = 10_000;
+
+/// Hides a value's origin from the optimiser. (std's own is newer than the oldest Rust that this crate is for.)
+fn black_box<T: Copy>(value: T) -> T {
+    // SAFETY: a valid value of a type that may be copied.
+    unsafe { std::ptr::read_volatile(&value) }
+}
 
 /// The store of the benchmark opened a second time, by C's functions: what the safe interface stands on.
 struct Bare {
@@ -83,7 +88,8 @@ fn main() {
     let folder = std::env::temp_dir().join(format!("tlcache-bench-{}", std::process::id()));
     {
         let cache = Cache::options().directory(&folder).strict(true).open().expect("a store");
-        let request = Request::builder("bench").no_toolchain().field("source", "x".repeat(2000)).build().expect("a request");
+        let request =
+            Request::builder("bench").no_toolchain().field("source", "x".repeat(2000)).build().expect("a request");
         let key = request.key().expect("a key");
         cache.put(&key, &Bundle::new().member("kernel", vec![7; 4096])).expect("a put");
         let bare = Bare::open(&folder, key.encoding());
@@ -111,7 +117,12 @@ fn main() {
         let (turns, c, rust, more) = (c.len(), median(c), median(rust), median(more));
         println!(
             "warm hit: C {:.1} ns, Rust {:.1} ns, Rust over C {:.1} ns, ratio {:.3} ({} turns of {})",
-            c, rust, more, rust / c, turns, TURN
+            c,
+            rust,
+            more,
+            rust / c,
+            turns,
+            TURN
         );
     }
     let _ = std::fs::remove_dir_all(folder);

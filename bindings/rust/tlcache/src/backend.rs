@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 //! Backends written in Rust: a trait whose methods are the slots, and registering one.
-use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fmt;
 use std::marker::PhantomData;
@@ -281,35 +280,35 @@ impl fmt::Debug for Registration {
 
 /// Texts of tables live as long as the process; each text once.
 fn for_ever(text: &str, what: &str) -> Result<*const c_char> {
-    static TEXTS: Mutex<BTreeSet<&'static [u8]>> = Mutex::new(BTreeSet::new());
+    static TEXTS: Mutex<Vec<&'static [u8]>> = Mutex::new(Vec::new());
     if text.is_empty() {
         return Err(Error::new(ErrorKind::Invalid, format!("{} is empty: name it", what)));
     }
     let text = CString::new(text)
         .map_err(|_| Error::new(ErrorKind::Invalid, format!("{} has a NUL in it: leave it out", what)))?;
     let mut texts = TEXTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(known) = texts.get(text.as_bytes_with_nul()) {
+    if let Some(known) = texts.iter().find(|known| **known == text.as_bytes_with_nul()) {
         return Ok(known.as_ptr().cast());
     }
     let kept: &'static [u8] = Box::leak(text.into_bytes_with_nul().into_boxed_slice());
-    texts.insert(kept);
+    texts.push(kept);
     Ok(kept.as_ptr().cast())
 }
 
 /// Lists of texts likewise.
 fn list_for_ever(texts: &[String]) -> Result<*const *const c_char> {
-    static LISTS: Mutex<BTreeSet<&'static [usize]>> = Mutex::new(BTreeSet::new());
+    static LISTS: Mutex<Vec<&'static [usize]>> = Mutex::new(Vec::new());
     let mut list = Vec::with_capacity(texts.len() + 1);
     for text in texts {
         list.push(for_ever(text, "a target kind")? as usize);
     }
     list.push(0);
     let mut lists = LISTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(known) = lists.get(list.as_slice()) {
+    if let Some(known) = lists.iter().find(|known| **known == list.as_slice()) {
         return Ok(known.as_ptr().cast());
     }
     let kept: &'static [usize] = Box::leak(list.into_boxed_slice());
-    lists.insert(kept);
+    lists.push(kept);
     Ok(kept.as_ptr().cast())
 }
 
@@ -320,12 +319,7 @@ fn register(
 ) -> Result<Registration> {
     library::ready()?;
     let engine = for_ever(&spec.engine, "the engine")?;
-    let table = slots::table(
-        for_ever(&spec.name, "the name")?,
-        engine,
-        list_for_ever(&spec.kinds)?,
-        spec.caps,
-    );
+    let table = slots::table(for_ever(&spec.name, "the name")?, engine, list_for_ever(&spec.kinds)?, spec.caps);
     let state = Box::into_raw(Box::new(slots::State { table, name: spec.name.clone(), backend }));
     let mut report = Report::new();
     // SAFETY: state is alive: until close, or here if registering fails, when close is not called.

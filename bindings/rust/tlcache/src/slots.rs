@@ -111,7 +111,7 @@ fn lend<'a>(call: *mut sys::tlc_call) -> Call<'a> {
 
 unsafe fn options<'a>(given: *const sys::tlc_load_options) -> Options<'a> {
     let given = &*given;
-    let device = (given.device >= 0).then(|| given.device);
+    let device = (given.device >= 0).then_some(given.device);
     Options { device, context: given.context, member: text::str(given.member) }
 }
 

@@ -9,7 +9,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use common::{key, request, Folder};
-use tlcache::{Begin, Bundle, Bytes, Cache, Cancel, CompileOptions, Digest, Error, ErrorKind, Lookup, Outcome, Request, Value};
+use tlcache::{
+    Begin, Bundle, Bytes, Cache, Cancel, CompileOptions, Digest, Error, ErrorKind, Lookup, Outcome, Request, Value,
+};
 
 fn one_member(data: &str) -> Bundle {
     Bundle::new().member("kernel", data)
@@ -69,7 +71,7 @@ fn members_borrow_and_bytes_own() {
     assert_eq!(artifact.data(3), None);
     let names: Vec<_> = artifact.members().map(|m| m.name).collect();
     assert_eq!(names, ["a", "b", "empty"]);
-    assert_eq!(artifact.members().rev().next().unwrap().len(), 0);
+    assert_eq!(artifact.members().next_back().unwrap().len(), 0);
     assert_eq!(artifact.members().len(), 3);
     let owned: Bytes = artifact.bytes("a").unwrap();
     let part = owned.slice(1..=3);
@@ -196,8 +198,7 @@ fn a_lock_may_be_ended_by_another_thread_and_a_wait_by_a_token() {
 #[test]
 fn only_looking_is_a_miss() {
     let folder = Folder::new();
-    let mut options = CompileOptions::default();
-    options.never = true;
+    let options = CompileOptions { never: true, ..CompileOptions::default() };
     let error = folder.cache().get_or_compile_with(&request(1), &options, |_| Ok(one_member("x"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Miss);
 }

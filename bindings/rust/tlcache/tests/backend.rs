@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use common::Folder;
 use tlcache::{
-    register_backend, Artifact, Backend, BackendModule, Bundle, Cache, Call, CompileCall, Error, ErrorKind, Options, Register,
-    Request, RequestRef, Result, Spec,
+    register_backend, Artifact, Backend, BackendModule, Bundle, Cache, Call, CompileCall, Error, ErrorKind, Options,
+    Register, Request, RequestRef, Result, Spec,
 };
 
 /// Which slot is to panic or fail.

@@ -75,7 +75,8 @@ fn request(given: &Json) -> Option<tlcache::Result<Request>> {
     }
     for field in given["fields"].as_array().unwrap() {
         let (name, of) = (text(&field["name"])?, value(field)?);
-        let digest_only = field.get("flags").map_or(false, |f| f.as_array().unwrap().iter().any(|f| f == "digest_only"));
+        let digest_only =
+            field.get("flags").map_or(false, |f| f.as_array().unwrap().iter().any(|f| f == "digest_only"));
         builder = if digest_only { builder.digest_only(&name, of) } else { builder.field(&name, of) };
     }
     Some(builder.build())
@@ -253,9 +254,8 @@ impl Run<'_> {
         let request = self.request(&step["request"]).unwrap();
         let compile = &step["compile"];
         let flag = |name: &str| step.get(name).map_or(false, |given| given.as_bool().unwrap());
-        let mut options = CompileOptions::default();
-        options.keep_failure = flag("keep_failure");
-        options.closed = flag("closed");
+        let options =
+            CompileOptions { keep_failure: flag("keep_failure"), closed: flag("closed"), ..CompileOptions::default() };
         let made = compile.get("members").map(|_| self.bundle(compile));
         let mut compiled = false;
         let done = cache.get_or_compile_with(&request, &options, |job| -> Result<Bundle, BoxError> {
@@ -292,7 +292,8 @@ impl Run<'_> {
             Err(error) => return failed(&error),
         };
         for (name, wanted) in step["is"].as_object().unwrap() {
-            let counters = [("hits", hits), ("misses", misses), ("puts", puts), ("compiles", compiles), ("entries", entries)];
+            let counters =
+                [("hits", hits), ("misses", misses), ("puts", puts), ("compiles", compiles), ("entries", entries)];
             let found = counters.iter().find(|(counter, _)| counter == name).expect("a counter").1;
             assert_eq!(Some(found), wanted.as_u64(), "{}", name);
         }

@@ -7,7 +7,8 @@ use std::os::raw::c_int;
 use common::Folder;
 use tlcache::{Cache, ErrorKind, Module, Request};
 
-const SOURCE: &str = "void scale_add(const float* x, float* y, int n, float a) { for (int i = 0; i < n; ++i) y[i] += a * x[i]; }";
+const SOURCE: &str =
+    "void scale_add(const float* x, float* y, int n, float a) { for (int i = 0; i < n; ++i) y[i] += a * x[i]; }";
 
 /// The kernel with the types of its source; borrows the module.
 fn scale_add(module: &Module) -> impl Fn(&[f32], &mut [f32], f32) + '_ {
@@ -21,7 +22,13 @@ fn scale_add(module: &Module) -> impl Fn(&[f32], &mut [f32], f32) + '_ {
 }
 
 fn request(source: &str) -> Request {
-    Request::builder("rust/cpu").target("cpu:native").engine("cc").field("source", source).field("options", ["-O3"]).build().unwrap()
+    Request::builder("rust/cpu")
+        .target("cpu:native")
+        .engine("cc")
+        .field("source", source)
+        .field("options", ["-O3"])
+        .build()
+        .unwrap()
 }
 
 fn unavailable(cache: &Cache) -> bool {

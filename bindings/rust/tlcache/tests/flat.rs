@@ -9,8 +9,7 @@ use tlcache::{Begin, Bundle, Cache};
 
 /// Resident bytes of this process, and its open files.
 fn resident() -> (usize, usize) {
-    let pages: usize =
-        std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let pages: usize = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
     (pages * 4096, std::fs::read_dir("/proc/self/fd").unwrap().count())
 }
 
@@ -35,7 +34,8 @@ fn round(cache: &Cache, gets: usize, seed: &mut u64) {
     }
     for n in 0..gets / 1000 {
         let missing = 1000 + n as i64;
-        let caught = catch_unwind(AssertUnwindSafe(|| cache.get_or_compile(&request(missing), |_| panic!("on purpose"))));
+        let caught =
+            catch_unwind(AssertUnwindSafe(|| cache.get_or_compile(&request(missing), |_| panic!("on purpose"))));
         assert!(caught.is_err());
         let held = cache.clone();
         let died = std::thread::spawn(move || {
@@ -65,7 +65,10 @@ fn a_million_gets_keep_nothing() {
     let (after, now) = (cache.stats().unwrap(), resident());
     let _ = std::panic::take_hook();
     assert_eq!(now.1, before.1, "open files");
-    assert_eq!((after.mapped_bytes, after.memory_bytes, after.unlinked_bytes), (stats.mapped_bytes, stats.memory_bytes, 0));
+    assert_eq!(
+        (after.mapped_bytes, after.memory_bytes, after.unlinked_bytes),
+        (stats.mapped_bytes, stats.memory_bytes, 0)
+    );
     // One leaked artifact handle a get would be tens of megabytes.
     assert!(now.0 < before.0 + (4 << 20), "resident {} before, {} after", before.0, now.0);
     // Nothing holds the artifacts: emptied and collected, the store unmaps them.

@@ -54,7 +54,12 @@ fn say_what_open_says() {
 fn a_library_of_another_major_version_is_refused() {
     let shim = "unsigned tlc_abi_version(void) { return 1u << 16 | 3; }";
     if let Some(output) = with_shim(shim, "say_what_open_says") {
-        assert_eq!(output.matches("SAID TLC_E_ABI the libtlcache that was loaded has ABI 1.3").count(), 2, "{}", output);
+        assert_eq!(
+            output.matches("SAID TLC_E_ABI the libtlcache that was loaded has ABI 1.3").count(),
+            2,
+            "{}",
+            output
+        );
         assert!(output.contains("let the loader find a libtlcache of ABI 0.x"), "{}", output);
     }
 }
