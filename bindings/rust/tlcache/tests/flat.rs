@@ -71,7 +71,4 @@ fn a_million_gets_keep_nothing() {
     );
     // One leaked artifact handle a get would be tens of megabytes.
     assert!(now.0 < before.0 + (4 << 20), "resident {} before, {} after", before.0, now.0);
-    // Nothing holds the artifacts: emptied and collected, the store unmaps them.
-    cache.clear_all().unwrap();
-    drop(cache);
 }
