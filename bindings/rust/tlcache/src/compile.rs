@@ -91,7 +91,7 @@ struct Pending<F> {
     compile: Option<F>,
     /// The library's bundle borrows from it.
     bundle: Option<Bundle>,
-    failure: Option<BoxError>,
+    failure: Option<Error>,
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -107,10 +107,10 @@ where
     F: FnOnce(&mut Job<'_>) -> Result<Bundle, BoxError>,
 {
     let pending = &mut *data.cast::<Pending<F>>();
-    let ran = catch_unwind(AssertUnwindSafe(|| -> Result<Bundle, BoxError> {
+    let ran = catch_unwind(AssertUnwindSafe(|| -> Result<Bundle> {
         let compile = match pending.compile.take() {
             Some(compile) => compile,
-            None => return Err(Error::new(ErrorKind::Internal, "the closure was called twice").into()),
+            None => return Err(Error::new(ErrorKind::Internal, "the closure was called twice")),
         };
         let mut job = Job {
             request: RequestRef { request, _request: PhantomData },
@@ -118,14 +118,15 @@ where
             log,
             _call: PhantomData,
         };
-        compile(&mut job)
+        // Within, since an error's own text is the program's code too.
+        compile(&mut job).map_err(Error::of_callback)
     }));
-    let failure: BoxError = match ran {
+    let told = match ran {
         Ok(Ok(made)) => {
             let made = pending.bundle.insert(made);
             match made.fill(bundle) {
                 Ok(()) => return sys::TLC_OK,
-                Err(wrong) => wrong.into(),
+                Err(wrong) => wrong,
             }
         }
         Ok(Err(failure)) => failure,
@@ -135,12 +136,11 @@ where
             return error::tell(error, &told);
         }
     };
-    let told = Error::of_callback(failure);
     if let Some(output) = told.log() {
         sys::tlc_log_append(log, text::of(output));
     }
     let status = error::tell(error, &told);
-    pending.failure = Some(told.into());
+    pending.failure = Some(told);
     status
 }
 
@@ -243,7 +243,7 @@ impl Cache {
             resume_unwind(panic);
         }
         if let Some(failure) = pending.failure.take() {
-            return Err(Error::of_callback(failure));
+            return Err(failure);
         }
         match (status, artifact) {
             (sys::TLC_OK, Some(artifact)) => Ok(Compiled { artifact, log }),

@@ -97,8 +97,7 @@ impl<F> Visit<'_, F> {
 
 unsafe extern "C" fn on_entry<F: FnMut(Entry) -> bool>(entry: *const sys::tlc_entry, data: *mut c_void) -> i32 {
     let visit = &mut *data.cast::<Visit<'_, F>>();
-    let entry = &*entry;
-    let read = Entry {
+    let read = |entry: &sys::tlc_entry| Entry {
         digest: Digest::read(entry.digest),
         key_encoding: text::slice(entry.key_encoding, entry.key_length).to_vec(),
         namespace: text::str(entry.name_space).to_owned(),
@@ -106,11 +105,11 @@ unsafe extern "C" fn on_entry<F: FnMut(Entry) -> bool>(entry: *const sys::tlc_en
         kind: text::str(entry.kind).to_owned(),
         size: entry.size,
         created: UNIX_EPOCH + Duration::from_nanos(entry.created_ns),
-        last_used: (entry.last_used_s != 0).then(|| UNIX_EPOCH + Duration::from_secs(entry.last_used_s)),
+        last_used: UNIX_EPOCH.checked_add(Duration::from_secs(entry.last_used_s)).filter(|_| entry.last_used_s != 0),
         compile_time: Duration::from_micros(entry.compile_us),
         generation: entry.generation,
     };
-    let go_on = visit.run(|call| call(read), false);
+    let go_on = visit.run(|call| call(read(&*entry)), false);
     if go_on {
         sys::TLC_OK
     } else {

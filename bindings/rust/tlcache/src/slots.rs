@@ -73,9 +73,12 @@ unsafe fn run(
     body: impl FnOnce(&dyn Backend) -> Result<()>,
 ) -> i32 {
     let state = &*state.cast::<State>();
-    match catch_unwind(AssertUnwindSafe(|| body(&*state.backend))) {
-        Ok(Ok(())) => sys::TLC_OK,
-        Ok(Err(failure)) => error::tell(out, &failure),
+    let answered = || match body(&*state.backend) {
+        Ok(()) => sys::TLC_OK,
+        Err(failure) => error::tell(out, &failure),
+    };
+    match catch_unwind(AssertUnwindSafe(answered)) {
+        Ok(status) => status,
         Err(panic) => {
             let text = format!("backend '{}' panicked in {}: {}", state.name, slot, said(&*panic));
             forget(panic);

@@ -129,6 +129,23 @@ fn a_panic_in_a_closure_goes_on_in_the_caller_and_frees_the_lock() {
 }
 
 #[test]
+fn an_error_whose_text_panics_is_a_panic_of_the_closure() {
+    #[derive(Debug)]
+    struct Mute;
+    impl std::fmt::Display for Mute {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("no words for it")
+        }
+    }
+    impl std::error::Error for Mute {}
+    let folder = Folder::new();
+    let cache = folder.cache();
+    let panic = catch_unwind(AssertUnwindSafe(|| cache.get_or_compile(&request(1), |_| Err(Mute.into()))));
+    assert_eq!(*panic.unwrap_err().downcast_ref::<&str>().unwrap(), "no words for it");
+    assert_eq!(&cache.get_or_compile(&request(1), |_| Ok(one_member("x"))).unwrap()["kernel"], b"x");
+}
+
+#[test]
 fn who_waits_for_a_closure_that_panics_gets_its_text() {
     let folder = Folder::new();
     let cache = folder.cache();
