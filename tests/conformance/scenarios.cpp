@@ -325,18 +325,27 @@ bool run(const json& requests, const json& scenario, const fs::path& folder) {
   return good;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  std::ifstream file(argv[1]);
+int run_all(const char* path) {
+  std::ifstream file(path);
   const json data = json::parse(file);
   std::string place = (fs::temp_directory_path() / "tlc-scenarios-XXXXXX").string();
-  if (mkdtemp(place.data()) == nullptr) return 2;
+  if (mkdtemp(place.data()) == nullptr) wrong("no folder can be made for the stores");
   std::size_t failed = 0;
   for (const json& scenario : data.at("scenarios")) {
     failed += run(data.at("requests"), scenario, fs::path(place) / "scenario") ? 0 : 1;
   }
   fs::remove_all(place);
   return failed == 0 && !data["scenarios"].empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  try {
+    return run_all(argv[1]);
+  } catch (const std::exception& error) {
+    (void)fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
 }
