@@ -30,6 +30,7 @@ configure_and_run() { # project folder, cmake arguments...
   cmake -S "$here/$project" -B "$dir/build" "$@" >"$dir/log" 2>&1 || { cat "$dir/log"; return 1; }
   cmake --build "$dir/build" -j 2 >>"$dir/log" 2>&1 || { tail -50 "$dir/log"; return 1; }
 }
+links_archive() { if links_shared "$1"; then echo "$1 links the shared library"; return 1; fi; }
 links_shared() { readelf -dW "$1" | grep -q 'NEEDED.*\[libtlcache\.so\.0\]'; }
 
 case "$name" in
@@ -57,12 +58,12 @@ case "$name" in
     export PKG_CONFIG_PATH=$dir/prefix/$(libdir)/pkgconfig
     pkg-config --static --cflags tlcache | grep -q -- -DTLC_STATIC
     "$cc" -std=c99 "${warnings[@]}" "$here/consumer.c" -o "$dir/consumer" $(pkg-config --static --cflags --libs tlcache)
-    ! links_shared "$dir/consumer"
+    links_archive "$dir/consumer"
     "$dir/consumer" "$store"
     ;;
   find_package_shared | find_package_static)
     configure_and_run cmake "-DWANT=${name##*_}" "-DCMAKE_PREFIX_PATH=$prefix"
-    if [ "$name" = find_package_shared ]; then links_shared "$dir/build/consumer"; else ! links_shared "$dir/build/consumer"; fi
+    if [ "$name" = find_package_shared ]; then links_shared "$dir/build/consumer"; else links_archive "$dir/build/consumer"; fi
     "$dir/build/consumer" "$store"
     ;;
   find_package_refusals) configure_and_run refused "-DCMAKE_PREFIX_PATH=$prefix" ;;
@@ -112,6 +113,28 @@ case "$name" in
     readelf -dW "$plugin" | grep -q NODELETE
     PYTHONDONTWRITEBYTECODE=1 "$python" "$here/backend_spirv.py" "$lib/libtlcache.so" "$prefix/bin/tlcache" "$plugin" \
       "$source/examples/backend-spirv" "$dir"
+    ;;
+  rust)
+    command -v cargo >/dev/null || { echo "there is no cargo"; exit 77; }
+    # The crates without their repository, beside a program of their own.
+    mkdir "$dir/crates"
+    cp -r "$source"/bindings/rust/{Cargo.toml,Cargo.lock,tlcache,tlcache-sys} "$dir/crates"
+    cp -r "$here/rust" "$dir/app"
+    cp "$source/bindings/rust/Cargo.lock" "$dir/app" # the versions that are tested
+    export CARGO_TARGET_DIR=$dir/target
+    cargo() { (cd "$dir/app" && command cargo "$@") >>"$dir/log" 2>&1; }
+    # What cannot be found is said, with what to do.
+    if PKG_CONFIG_PATH=/nonexistent PKG_CONFIG_LIBDIR=/nonexistent cargo build; then echo "it was built without the library"; exit 1; fi
+    grep -q 'let pkg-config find tlcache.pc (PKG_CONFIG_PATH), or set TLCACHE_LIB_DIR' "$dir/log"
+    DOCS_RS=1 PKG_CONFIG_PATH=/nonexistent PKG_CONFIG_LIBDIR=/nonexistent cargo doc --no-deps -p tlcache || { tail -50 "$dir/log"; exit 1; }
+    cargo build || { tail -50 "$dir/log"; exit 1; }
+    links_shared "$dir/target/debug/consumer"
+    LD_LIBRARY_PATH=$lib "$dir/target/debug/consumer" "$store"
+    env -u PKG_CONFIG_PATH TLCACHE_LIB_DIR="$lib" bash -c 'cd "$1/app" && cargo build' _ "$dir" >>"$dir/log" 2>&1 || { tail -50 "$dir/log"; exit 1; }
+    LD_LIBRARY_PATH=$lib "$dir/target/debug/consumer" "$store"
+    cargo build --features static || { tail -50 "$dir/log"; exit 1; }
+    links_archive "$dir/target/debug/consumer"
+    "$dir/target/debug/consumer" "$store"
     ;;
   *) echo "no consumer '$name'" >&2; exit 2 ;;
 esac

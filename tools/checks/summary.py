@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 # Reports of frameworks of tests of their own: a skipped test has its reason as message.
-OWN_REPORTS = ("python", "julia")
+OWN_REPORTS = ("python", "julia", "rust")
 CASE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (?!\d+ test)(\S+)", re.M)
 
 
