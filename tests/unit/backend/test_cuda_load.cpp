@@ -8,11 +8,11 @@
 #include <signal.h>
 
 #include "../cache/cache_support.hpp"
-#include "cuda/loaded_library.hpp"
 #include "cuda/process_state.hpp"
 #include "cuda_support.hpp"
 #include "fake_cuda.h"
 #include "scratch.hpp"
+#include "support/loaded_library.hpp"
 
 using namespace tlc;
 using namespace tlc::backend;
@@ -384,7 +384,7 @@ void handlers_that_a_compiler_leaves_behind_are_put_back(void**) {
   Dl_info library{};
   auto* const left_behind = reinterpret_cast<void (*)(int)>(::dlsym(fake_library, "cuModuleUnload"));
   assert_true(::dladdr(reinterpret_cast<void*>(left_behind), &library) != 0);
-  const std::string path = tlcb::cuda::real_path(library.dli_fname);
+  const std::string path = tlcb::real_path(library.dli_fname);
   ::signal(SIGINT, own_handler);
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGXFSZ, own_handler);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Libraries opened by dlopen, and what the dynamic loader knows of them.
 //
-// A library that was opened is never closed: NVRTC and the driver keep threads and handlers of their own.
+// A library that was opened is never closed: compilers and drivers keep threads and handlers of their own.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-namespace tlcb::cuda {
+namespace tlcb {
 
 class LoadedLibrary {
  public:
@@ -42,4 +42,4 @@ class LoadedLibrary {
 /// The file with symlinks followed, or the path itself.
 [[nodiscard]] std::string real_path(const std::string& path);
 
-}  // namespace tlcb::cuda
+}  // namespace tlcb

@@ -1,36 +1,32 @@
 // SPDX-License-Identifier: MIT
-// Follows every header that may be included, as NVRTC looks for it (measured with 11.8, 12.9 and 13):
+// Follows every header that may be included, as compilers look for it:
 //
 //  1. from memory, when a header of the request has exactly this name
-//  2. "name" only: beside the file that includes it (not with -no-source-include)
+//  2. "name" only: beside the file that includes it, where the compiler does so; for clang this comes first
 //  3. in the folders, in their order
 //
+// Measured with NVRTC 11.8, 12.9 and 13, and with hiprtc 5.2 and clang 19.
+//
 // The first file there is is guarded and read; the places before it are to stay empty.
-#include "cuda/includes.hpp"
+#include "support/includes.hpp"
 
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <deque>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
-#include "cuda/include_scan.hpp"
 #include "support/failure.hpp"
+#include "support/include_scan.hpp"
+#include "support/toolchain.hpp"
 
-namespace tlcb::cuda {
+namespace tlcb {
 namespace {
 
 bool is_file(const std::string& path) {
   struct stat st {};
   return ::stat(path.c_str(), &st) == 0 && !S_ISDIR(st.st_mode);
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 std::string joined(const std::string& folder, const std::string& name) {
@@ -80,10 +76,9 @@ class Follower {
 
   void pre_include(const std::string& name) {
     if (!name.starts_with('/') && header_text(name) == nullptr) {
-      throw Failure(TLC_E_INVALID,
-                    "option -include names '" + name +
-                        "', which is neither an absolute path nor one of the field 'headers'; NVRTC would "
-                        "look for it in the working directory");
+      throw Failure(TLC_E_INVALID, "option -include names '" + name +
+                                       "', which is neither an absolute path nor one of the field 'headers'; " +
+                                       sources_.compiler + " would look for it in the working directory");
     }
     look_for({name, false, false}, {});
   }
@@ -97,6 +92,7 @@ class Follower {
 
   void look_for(const HeaderName& header, const std::string& folder) {
     if (!looked_for_.insert({header, header.quoted && sources_.beside ? folder : std::string()}).second) return;
+    if (sources_.beside_first && try_beside(header, folder)) return;
     if (const std::string* text = header_text(header.name)) {
       if (memory_.insert(header.name).second) take(scan_includes(*text), {});
       if (!header.all) return;
@@ -105,11 +101,16 @@ class Follower {
       (void)try_file(header.name);
       return;
     }
-    if (header.quoted && sources_.beside && !folder.empty() && try_file(joined(folder, header.name)) && !header.all)
-      return;
+    if (!sources_.beside_first && try_beside(header, folder)) return;
     for (const std::string& place : sources_.folders) {
       if (try_file(joined(place, header.name)) && !header.all) return;
     }
+  }
+
+  /// Beside the file that includes it; true when that settles it.
+  bool try_beside(const HeaderName& header, const std::string& folder) {
+    if (!header.quoted || !sources_.beside || folder.empty() || header.name.starts_with('/')) return false;
+    return try_file(joined(folder, header.name)) && !header.all;
   }
 
   bool try_file(const std::string& path) {
@@ -176,10 +177,11 @@ class Follower {
                        [&](const std::string& other) { return is_plain(other, seen); });
   }
 
-  [[noreturn]] static void hidden(const std::string& what) {
-    throw Failure(TLC_E_UNCACHEABLE, what +
-                                         " does not say which header it means, and NVRTC does not tell what it read; "
-                                         "define the macro as \"name\" or <name>, or write the name itself");
+  [[noreturn]] void hidden(const std::string& what) const {
+    throw Failure(TLC_E_UNCACHEABLE,
+                  what + " does not say which header it means, and " + sources_.compiler +
+                      " does not tell what it read; define the macro as \"name\" or <name>, or write "
+                      "the name itself");
   }
 
   const IncludeSources& sources_;
@@ -198,4 +200,4 @@ GuardSet find_includes(const IncludeSources& sources) {
   return Follower(sources).run();
 }
 
-}  // namespace tlcb::cuda
+}  // namespace tlcb

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tlcb::cpu {
+namespace tlcb {
 
 /// The prerequisites of all rules in a make file as gcc, clang and ld write them: `\` before a
 /// space or `#`, `$$`, `\` at the end of a line. In order, each once.
@@ -23,4 +23,4 @@ struct SearchList {
 /// Names that a text asks about with __has_include or __has_include_next, as literals.
 [[nodiscard]] std::vector<std::string> has_include_names(std::string_view source);
 
-}  // namespace tlcb::cpu
+}  // namespace tlcb

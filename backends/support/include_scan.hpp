@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Which headers a text may include, read from the text alone.
 //
-// NVRTC does not say what it read. So every #include and every question about a header counts, whatever the
-// conditionals around it say: more than what was read is safe, it only makes misses that need not be.
+// For compilers as libraries, which do not say what they read. So every #include and every question about a header
+// counts, whatever the conditionals around it say: more than what was read is safe, it only makes misses that need not
+// be.
 #pragma once
 
 #include <map>
@@ -11,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tlcb::cuda {
+namespace tlcb {
 
 struct HeaderName {
   std::string name;
@@ -43,4 +44,4 @@ struct IncludeScan {
 /// A definition NAME or NAME=value, as compilers take it with -D.
 void add_define(std::map<std::string, MacroValues>& macros, std::string_view define);
 
-}  // namespace tlcb::cuda
+}  // namespace tlcb

@@ -5,12 +5,12 @@
 //  - line by line, whatever they are in: an #include that the first reading takes for a comment or text counts as well
 //
 // The second one may find too much. Names that macros compute are taken from the first reading only.
-#include "cuda/include_scan.hpp"
+#include "support/include_scan.hpp"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace tlcb::cuda {
+namespace tlcb {
 namespace {
 
 bool is_word(char c) {
@@ -296,4 +296,4 @@ IncludeScan scan_includes(std::string_view text) {
   return Scanner().run(text);
 }
 
-}  // namespace tlcb::cuda
+}  // namespace tlcb

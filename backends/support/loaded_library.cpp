@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cuda/loaded_library.hpp"
+#include "support/loaded_library.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace tlcb::cuda {
+namespace tlcb {
 
 LoadedLibrary LoadedLibrary::open(const std::string& name, std::string& problem) {
   LoadedLibrary opened(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
@@ -42,4 +42,4 @@ std::string real_path(const std::string& path) {
   return real != nullptr ? std::string(real.get()) : path;
 }
 
-}  // namespace tlcb::cuda
+}  // namespace tlcb

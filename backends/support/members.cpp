@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "cuda/members.hpp"
+#include "support/members.hpp"
 
 #include <cstddef>
 
-#include "cuda/cuda.hpp"
 #include "support/failure.hpp"
 
-namespace tlcb::cuda {
+namespace tlcb {
 namespace {
 
 std::string wanted_member(const tlc_load_options* options) {
@@ -37,28 +36,35 @@ std::optional<FoundMember> find_member(Host host, const tlc_artifact* artifact, 
   return std::nullopt;
 }
 
-FoundMember member_to_load(Host host, const tlc_artifact* artifact, const tlc_load_options* options) {
+std::vector<FoundMember> device_code(Host host, const tlc_artifact* artifact) {
+  std::vector<FoundMember> out;
+  for (std::size_t i = 0; i < host->artifact_member_count(artifact); ++i) {
+    tlc_member member = empty_member();
+    if (host->artifact_member_at(artifact, i, &member, nullptr) != TLC_OK) continue;
+    if (member.type == TLC_MEMBER_DEVICE_BINARY || member.type == TLC_MEMBER_DEVICE_IR) out.push_back(found(member));
+  }
+  return out;
+}
+
+FoundMember member_to_load(Host host, const tlc_artifact* artifact, const tlc_load_options* options,
+                           std::initializer_list<const char*> usual) {
   if (const std::string wanted = wanted_member(options); !wanted.empty()) {
     tlc_member member = empty_member();
     HostError error;
     error.check(host->artifact_find(artifact, text(wanted), &member, error.out()));
     return found(member);
   }
-  for (const char* name : {kCubinMember, kPtxMember, kLtoirMember}) {
+  for (const char* name : usual) {
     if (auto member = find_member(host, artifact, name)) return *std::move(member);
   }
-  std::optional<FoundMember> only;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < host->artifact_member_count(artifact); ++i) {
-    tlc_member member = empty_member();
-    if (host->artifact_member_at(artifact, i, &member, nullptr) != TLC_OK) continue;
-    if (member.type != TLC_MEMBER_DEVICE_BINARY && member.type != TLC_MEMBER_DEVICE_IR) continue;
-    only = found(member);
-    ++count;
-  }
-  if (count == 1) return *std::move(only);
-  throw Failure(TLC_REJECTED, count == 0 ? "the artifact has no device code to load"
-                                         : "the artifact has several members of device code; name one in the options");
+  std::vector<FoundMember> all = device_code(host, artifact);
+  if (all.size() == 1) return std::move(all.front());
+  throw Failure(TLC_REJECTED, all.empty() ? "the artifact has no device code to load"
+                                          : "the artifact has several members of device code; name one in the options");
 }
 
-}  // namespace tlcb::cuda
+void reject(const FoundMember& member, const std::string& problem) {
+  throw Failure(TLC_REJECTED, "member '" + member.name + "' cannot be loaded: " + problem);
+}
+
+}  // namespace tlcb

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Parsers of compiler output. They take any bytes: what is malformed yields names of no file.
-#include "cpu/dependencies.hpp"
+#include "support/dependencies.hpp"
 
 #include <algorithm>
 #include <set>
 
-namespace tlcb::cpu {
+namespace tlcb {
 namespace {
 
 /// Cuts make text into words; "\n" as a word of its own ends a rule.
@@ -115,4 +115,4 @@ std::vector<std::string> has_include_names(std::string_view source) {
   return names;
 }
 
-}  // namespace tlcb::cpu
+}  // namespace tlcb
