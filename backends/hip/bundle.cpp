@@ -69,8 +69,9 @@ bool read_entry(std::string_view whole, std::string_view& table, BundleEntry& en
   } else if (!entry.for_gpu && size != 0) {
     problem = "its entry " + entry.id + " holds code for the host";
   }
+  if (!problem.empty()) return false;
   entry.bytes = whole.substr(offset, size);
-  return problem.empty();
+  return true;
 }
 
 }  // namespace

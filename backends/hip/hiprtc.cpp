@@ -86,7 +86,7 @@ std::vector<std::string> words_for(const TargetId& target) {
 
 [[noreturn]] void none_found(const std::string& chosen, const WorkerAnswer& answer) {
   std::string why = answer.done ? answer.done->problem : answer.ended.describe() + " while it was opened";
-  if (!answer.done && !answer.said.empty()) why += ": " + first_error(answer.said);
+  if (!answer.done && !answer.said.empty()) why += ": " + last_words(answer.said);
   if (!chosen.empty()) {
     throw Failure(TLC_E_UNAVAILABLE, "the hiprtc that TLC_HIPRTC or the field 'compiler' names cannot be used: " + why);
   }
@@ -100,7 +100,7 @@ std::vector<std::string> words_for(const TargetId& target) {
 /// In one line, for people.
 std::string what_happened(const WorkerAnswer& answer) {
   if (answer.done) return answer.done->log.empty() ? answer.done->problem : first_error(answer.done->log);
-  const std::string line = first_error(answer.said);
+  const std::string line = last_words(answer.said);
   return "tlcache-worker " + answer.ended.describe() + (line.empty() ? "" : ", saying: " + line);
 }
 
@@ -175,7 +175,7 @@ WorkerDone compile_by_hiprtc(Host host, tlc_call* call, const Hiprtc& hiprtc, co
   if (answer.done) log += answer.done->log;
   const std::string what = "hiprtc " + hiprtc.version;
   if (!answer.done) {
-    const std::string line = first_error(answer.said);
+    const std::string line = last_words(answer.said);
     throw Failure(
         TLC_E_COMPILE,
         what + " did not survive compiling for " + target.text() + ": tlcache-worker " + answer.ended.describe() +

@@ -53,7 +53,7 @@ bool read_kernel(MsgPack& from, KernelFacts& kernel) {
   return read_map(from, [&](std::string_view key) {
     if (key == ".name") return read_text(from, kernel.name);
     if (std::uint64_t* const number = number_of(kernel, key)) return read_number(from, *number);
-    return from.skip();
+    return from.pass_over();
   });
 }
 
@@ -74,7 +74,7 @@ std::optional<Metadata> parse_metadata(std::string_view bytes) {
   const bool whole = read_map(from, [&](std::string_view key) {
     if (key == "amdhsa.target") return read_text(from, out.target);
     if (key == "amdhsa.kernels") return read_kernels(from, out.kernels);
-    return from.skip();
+    return from.pass_over();
   });
   if (!whole) return std::nullopt;
   return out;

@@ -113,7 +113,7 @@ MsgPack::Item MsgPack::next() {
   }
 }
 
-bool MsgPack::skip() {
+bool MsgPack::pass_over() {
   std::uint64_t open = 1;  // values still to come; each takes a byte at least
   while (open > 0) {
     const Item item = next();

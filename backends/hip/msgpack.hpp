@@ -24,7 +24,7 @@ class MsgPack {
   /// One item; of an array or a map its head only. A negative number is of kind other.
   [[nodiscard]] Item next();
   /// Leaves out one whole value; false where there is none.
-  bool skip();
+  bool pass_over();
   /// What has not been read.
   [[nodiscard]] std::string_view rest() const { return rest_; }
 

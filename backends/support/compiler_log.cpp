@@ -25,4 +25,11 @@ std::string first_error(std::string_view log) {
   return std::string(fallback);
 }
 
+std::string last_words(std::string_view log) {
+  const std::size_t end = log.find_last_not_of(" \n\r\t");
+  if (end == std::string_view::npos) return {};
+  log = log.substr(0, end + 1);
+  return std::string(log.substr(log.rfind('\n') + 1));
+}
+
 }  // namespace tlcb
