@@ -47,10 +47,12 @@ std::string usual_folder() {
 }
 
 /// What decides which one is found.
-std::string circumstances(const std::string& chosen, const std::string& open) {
+std::string circumstances(Host host, tlc_call* call, const std::string& chosen, const std::string& open) {
   std::string text = "hiprtc 1\n";
   if (!chosen.empty()) {
-    text += "chosen " + chosen + "\n";
+    // A fact is not written over: another file in its place is another fact.
+    const bool there = ::access(chosen.c_str(), R_OK) == 0;
+    text += "chosen " + chosen + " " + (there ? file_identity(host, call, chosen) : "none") + "\n";
   } else if (!open.empty()) {
     text += "open " + open + "\n";
   } else {
@@ -139,18 +141,18 @@ std::string Hiprtc::identity(Host host, tlc_call* call) const {
   return out;
 }
 
-Hiprtc find_hiprtc(Host host, tlc_call* call, const std::string& chosen, const TargetId& target) {
+Hiprtc find_hiprtc(Host host, tlc_call* call, const std::string& chosen, const TargetId& target, Facts& facts) {
   if (!chosen.empty() && chosen.front() != '/') {
     throw Failure(TLC_E_UNAVAILABLE, "'" + chosen +
                                          "', as TLC_HIPRTC or the field 'compiler' says, must be the absolute path of "
                                          "libhiprtc or libamdhip64, or of clang");
   }
   const std::string open = chosen.empty() ? already_open_path() : std::string();
-  const std::string key = circumstances(chosen, open) + "arch " + target.text() + "\n";
+  const std::string key = circumstances(host, call, chosen, open) + "arch " + target.text() + "\n";
   // What was found out about files holds for these files only.
   const auto remembered = [&](const Hiprtc& found) { return found.identity(host, call); };
   std::string memo;
-  if (host.recall(call, key, memo)) {
+  if (facts.recall(host, call, key, memo)) {
     std::string_view rest = memo;
     const std::size_t length = static_cast<std::size_t>(std::strtoull(take_line(rest).c_str(), nullptr, 10));
     const std::string_view identity = rest.substr(0, length);
@@ -159,7 +161,7 @@ Hiprtc find_hiprtc(Host host, tlc_call* call, const std::string& chosen, const T
   }
   Hiprtc found = try_out(host, call, chosen, open, target);
   const std::string identity = remembered(found);
-  host.remember(call, key, std::to_string(identity.size()) + "\n" + identity + to_memo(found));
+  facts.remember(host, call, key, std::to_string(identity.size()) + "\n" + identity + to_memo(found));
   return found;
 }
 

@@ -10,6 +10,7 @@
 #include "hip/target.hpp"
 #include "support/device_source.hpp"
 #include "support/host.hpp"
+#include "support/toolchain.hpp"
 #include "support/worker_protocol.hpp"
 
 namespace tlcb::hip {
@@ -28,7 +29,8 @@ struct Hiprtc {
 /// The hiprtc that is chosen (an absolute path; empty: the first that is found), tried out for a processor by an empty
 /// kernel. Remembered in the store with the circumstances it was found in: asking again starts no process. Throws
 /// Failure (TLC_E_UNAVAILABLE) where there is none.
-[[nodiscard]] Hiprtc find_hiprtc(Host host, tlc_call* call, const std::string& chosen, const TargetId& target);
+[[nodiscard]] Hiprtc find_hiprtc(Host host, tlc_call* call, const std::string& chosen, const TargetId& target,
+                                 Facts& facts);
 
 /// A code object and the names of expressions. Throws Failure; `log` has what was said in any case.
 [[nodiscard]] WorkerDone compile_by_hiprtc(Host host, tlc_call* call, const Hiprtc& hiprtc, const TargetId& target,

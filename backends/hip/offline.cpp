@@ -142,7 +142,7 @@ Clang examine(const std::string& path) {
 
 /// What one clang is, if it will do; else why not.
 std::optional<Clang> consider(Host host, tlc_call* call, const std::string& path, const TargetId& target,
-                              std::string& why) {
+                              std::string& why, Facts& facts) {
   const std::string key = "hip clang 1\n" + path + "\n" + file_identity(host, call, path) + "\n" + target.text() +
                           "\n" + environment("PATH") + "\n" + environment("LD_LIBRARY_PATH") + "\n" +
                           loader_cache_stamp();
@@ -150,11 +150,11 @@ std::optional<Clang> consider(Host host, tlc_call* call, const std::string& path
   std::string memo;
   Clang found;
   found.path = path;
-  if (!host.recall(call, key, memo) || (!memo.starts_with(kNot) && !from_memo(memo, found))) {
+  if (!facts.recall(host, call, key, memo) || (!memo.starts_with(kNot) && !from_memo(memo, found))) {
     const std::string problem = try_out(path, target);
     if (problem.empty()) found = examine(path);
     memo = problem.empty() ? to_memo(found) : std::string(kNot) + problem;
-    host.remember(call, key, memo);
+    facts.remember(host, call, key, memo);
   }
   if (memo.starts_with(kNot)) {
     why += (why.empty() ? "" : "; ") + path + ": " + memo.substr(kNot.size());
@@ -275,7 +275,7 @@ bool is_clang(const std::string& path) {
   return name.find("clang") != std::string::npos && name.find(".so") == std::string::npos;
 }
 
-Clang find_clang(Host host, tlc_call* call, const std::string& chosen, const TargetId& target) {
+Clang find_clang(Host host, tlc_call* call, const std::string& chosen, const TargetId& target, Facts& facts) {
   std::string why;
   std::vector<std::string> paths = {chosen};
   if (chosen.empty()) {
@@ -287,7 +287,7 @@ Clang find_clang(Host host, tlc_call* call, const std::string& chosen, const Tar
                       "a program");
   }
   for (const std::string& path : paths) {
-    if (auto found = consider(host, call, path, target, why)) return *std::move(found);
+    if (auto found = consider(host, call, path, target, why, facts)) return *std::move(found);
   }
   throw Failure(TLC_E_UNAVAILABLE,
                 "there is no clang for " + target.text() +

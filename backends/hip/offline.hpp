@@ -9,6 +9,7 @@
 #include "support/device_source.hpp"
 #include "support/guard_set.hpp"
 #include "support/host.hpp"
+#include "support/toolchain.hpp"
 
 namespace tlcb::hip {
 
@@ -27,7 +28,8 @@ struct Clang {
 /// The clang that is chosen (an absolute path; empty: the first that knows the processor and has its linker).
 /// Remembered in the store: asking again starts no process. Throws Failure (TLC_E_UNAVAILABLE) that says what was
 /// tried.
-[[nodiscard]] Clang find_clang(Host host, tlc_call* call, const std::string& chosen, const TargetId& target);
+[[nodiscard]] Clang find_clang(Host host, tlc_call* call, const std::string& chosen, const TargetId& target,
+                               Facts& facts);
 
 /// A code object. Adds what clang read to the guards. Throws Failure; `log` has what was said in any case.
 [[nodiscard]] std::string compile_by_clang(Host host, tlc_call* call, const Clang& clang, const TargetId& target,

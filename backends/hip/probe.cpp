@@ -23,13 +23,15 @@ std::string told(std::string& problem, Part&& part) {
 }
 
 std::string hiprtc_part(State& state, tlc_call* call) {
-  const Hiprtc found = find_hiprtc(state.host, call, environment("TLC_HIPRTC"), kCommon);
+  Facts facts;
+  const Hiprtc found = find_hiprtc(state.host, call, environment("TLC_HIPRTC"), kCommon, facts);
   return R"({"library": )" + json_text(found.path) + R"(, "version": )" + json_text(found.version) + R"(, "worker": )" +
          json_text(find_worker()) + R"(, "files": )" + json_list(found.files) + "}";
 }
 
 std::string clang_part(State& state, tlc_call* call) {
-  const Clang found = find_clang(state.host, call, environment("TLC_HIP_CLANG"), kCommon);
+  Facts facts;
+  const Clang found = find_clang(state.host, call, environment("TLC_HIP_CLANG"), kCommon, facts);
   return R"({"compiler": )" + json_text(found.path) + R"(, "version": )" + json_text(found.version) +
          R"(, "bitcode": )" + json_text(found.device_library) + "}";
 }

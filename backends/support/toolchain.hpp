@@ -2,6 +2,7 @@
 // What finding a compiler and naming it by its content takes, whichever compiler it is.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,26 @@ namespace tlcb {
 
 /// Identity of a file by content, in hexadecimal. Throws Failure where it cannot be read.
 [[nodiscard]] std::string file_identity(Host host, tlc_call* call, const std::string& path);
+
+/// What was recalled or remembered on the way to a decision, by key: a store that did not take part gets it by note().
+class Facts {
+ public:
+  bool recall(Host host, tlc_call* call, const std::string& key, std::string& value) {
+    if (!host.recall(call, key, value)) return false;
+    all_[key] = value;
+    return true;
+  }
+  void remember(Host host, tlc_call* call, const std::string& key, const std::string& value) {
+    host.remember(call, key, value);
+    all_[key] = value;
+  }
+  void note(Host host, tlc_call* call) const {
+    for (const auto& [key, value] : all_) host.remember(call, key, value);
+  }
+
+ private:
+  std::map<std::string, std::string> all_;
+};
 
 /// Whether a library is a part of libc: it changes with the system, and no compiler is judged by it.
 [[nodiscard]] bool is_libc(std::string_view file_name);

@@ -98,6 +98,20 @@ void the_compiler_is_looked_into_once(void**) {
   assert_fails(compiled.done, TLC_E_UNAVAILABLE, "/nonexistent/tlcache-worker");
 }
 
+// One process, two stores: the second one knows it too once something was compiled for it.
+void each_store_knows_what_its_artifacts_need(void**) {
+  const FakeRequest request = request_of("x");
+  const auto ops = new_hip_ops();
+  assert_ok(ops.identify(nullptr, request, "hip:gfx90a"));
+  fake_state().memos.clear();  // as another store's
+  assert_ok(compile_by(ops, request, "hip:gfx90a").done);
+  const std::string worker = ::getenv("TLC_WORKER");
+  ::setenv("TLC_WORKER", "/nonexistent/tlcache-worker", 1);
+  const auto told = new_hip_ops().identify(nullptr, request, "hip:gfx90a");
+  ::setenv("TLC_WORKER", worker.c_str(), 1);
+  assert_ok(told);
+}
+
 void a_compiler_that_was_replaced_is_another(void**) {
   const Scratch scratch;
   const std::string copy = scratch.path("libamdhip64.so.5");
@@ -179,6 +193,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(errors_of_the_source_come_back),
       cmocka_unit_test(a_host_that_ignores_its_children_loses_nothing),
       cmocka_unit_test(the_compiler_is_looked_into_once),
+      cmocka_unit_test(each_store_knows_what_its_artifacts_need),
       cmocka_unit_test(a_compiler_that_was_replaced_is_another),
       cmocka_unit_test(a_worker_of_another_version_is_refused),
       cmocka_unit_test(a_cancelled_compile_ends),
