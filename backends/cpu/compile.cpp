@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 
 #include "cpu/compiler.hpp"
 #include "cpu/cpu.hpp"
@@ -21,16 +19,12 @@
 #include "support/failure.hpp"
 #include "support/spawn.hpp"
 #include "support/temp_dir.hpp"
+#include "support/toolchain.hpp"
 
 namespace tlcb::cpu {
 namespace {
 
 constexpr int kAttempts = 3;
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 /// The line of a compiler's output that says what is wrong.
 std::string first_error(const std::string& log) {
   std::string_view rest = log;

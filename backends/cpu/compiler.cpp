@@ -6,58 +6,18 @@
 //   clang 0|1      machine TEXT      version TEXT      program PATH-OR-NAME      library PATH
 #include "cpu/compiler.hpp"
 #include "support/failure.hpp"
-
-#include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "support/program_parts.hpp"
+#include "support/toolchain.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <set>
 #include <string_view>
 
 namespace tlcb::cpu {
 namespace {
 
-constexpr std::chrono::seconds kQueryLimit{30};
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    out.emplace_back(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
-  return out;
-}
-
-std::string base_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
-std::string env_or_empty(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value != nullptr ? value : "";
-}
-
-bool is_file(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
-}
-
-SpawnResult query(const std::string& program, std::vector<std::string> args, const std::string& extra_env = {}) {
-  SpawnRequest request;
-  request.program = program;
-  request.args = std::move(args);
-  request.env = environment("/tmp");
-  request.folder = "/";
-  if (!extra_env.empty()) request.env.push_back(extra_env);
-  request.timeout = kQueryLimit;
-  return spawn(request);
+SpawnResult query(const std::string& program, std::vector<std::string> args) {
+  return ask_program(program, std::move(args), environment("/tmp"));
 }
 
 /// First line of what a driver answers to a question; throws when it cannot be run.
@@ -69,46 +29,6 @@ std::string ask(const std::string& driver, const std::string& question) {
   }
   const auto lines = lines_of(result.output);
   return lines.empty() ? std::string() : lines.front();
-}
-
-/// Whether the file is an ELF program that the dynamic loader starts; a script is not, and must not
-/// be run to find out.
-bool has_interpreter(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  Elf64_Ehdr header{};
-  bool found = false;
-  if (::pread(fd, &header, sizeof header, 0) == static_cast<ssize_t>(sizeof header) &&
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(Elf64_Phdr)) {
-    for (std::uint64_t i = 0; i < header.e_phnum && !found; ++i) {
-      Elf64_Phdr segment{};
-      const auto at = static_cast<off_t>(header.e_phoff + i * sizeof segment);
-      if (::pread(fd, &segment, sizeof segment, at) != static_cast<ssize_t>(sizeof segment)) break;
-      found = segment.p_type == PT_INTERP;
-    }
-  }
-  ::close(fd);
-  return found;
-}
-
-/// Parts of libc: the key has them already, as what the code runs with (`tlc.host`).
-bool is_libc(const std::string& name) {
-  constexpr std::array<std::string_view, 7> kParts = {"libc.so",  "libm.so",  "libdl.so",  "libpthread.so",
-                                                      "librt.so", "ld-linux", "linux-vdso"};
-  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return name.starts_with(part); });
-}
-
-/// The shared libraries a program is made of: much of clang is libLLVM, much of `as` libopcodes.
-void add_libraries(const std::string& program, std::set<std::string>& into) {
-  if (!has_interpreter(program)) return;
-  const SpawnResult result = query(program, {}, "LD_TRACE_LOADED_OBJECTS=1");
-  for (const std::string& line : lines_of(result.output)) {
-    const std::size_t arrow = line.find(" => /");
-    if (arrow == std::string::npos) continue;
-    const std::size_t end = line.find(" (", arrow);
-    const std::string path = line.substr(arrow + 4, end - arrow - 4);
-    if (!is_libc(base_name(path)) && is_file(path)) into.insert(path);
-  }
 }
 
 std::vector<std::string> program_names(bool clang, Language language, const Options& options) {
@@ -151,13 +71,13 @@ Compiler examine(const std::string& driver, Language language, const Options& op
   found.version = (found.clang ? "" : "gcc ") + unquoted(macro(lines, "__VERSION__"));
   found.machine = ask(driver, "-dumpmachine");
   std::set<std::string> libraries;
-  add_libraries(driver, libraries);
+  add_program_libraries(driver, environment("/tmp"), libraries);
   for (const std::string& name : program_names(found.clang, language, options)) {
     std::string program = name.front() == 'l' && name.ends_with(".so") ? ask(driver, "-print-file-name=" + name)
                                                                        : ask(driver, "-print-prog-name=" + name);
     // The answer is the bare name when the program is to be looked for in PATH.
     const std::string path = program.starts_with("/") ? program : find_program(program);
-    if (!path.empty()) add_libraries(path, libraries);
+    if (!path.empty()) add_program_libraries(path, environment("/tmp"), libraries);
     found.programs.push_back(std::move(program));
   }
   found.libraries.assign(libraries.begin(), libraries.end());
@@ -195,29 +115,12 @@ bool from_memo(std::string_view text, Compiler& compiler) {
   return !compiler.programs.empty();
 }
 
-std::string file_identity(Host host, tlc_call* call, const std::string& path) {
-  std::array<std::uint8_t, TLC_DIGEST_SIZE> digest{};
-  tlc_error error{};
-  error.struct_size = TLC_SIZEOF(tlc_error, message);
-  const tlc_status status = host->file_identity(call, text(path), digest.data(), &error);
-  if (status != TLC_OK) {
-    throw Failure(status, "the compiler's part " + path + " cannot be read: " + error.message, error.sys_errno);
-  }
-  constexpr const char* kHex = "0123456789abcdef";
-  std::string hex;
-  for (const std::uint8_t byte : digest) {
-    hex += kHex[byte >> 4];
-    hex += kHex[byte & 15];
-  }
-  return hex;
-}
-
 }  // namespace
 
 std::vector<std::string> environment(const std::string& temp) {
   std::vector<std::string> env = {"LC_ALL=C", "TMPDIR=" + temp};
   for (const char* name : {"PATH", "HOME", "LD_LIBRARY_PATH"}) {
-    const std::string value = env_or_empty(name);
+    const std::string value = tlcb::environment(name);
     if (!value.empty()) env.push_back(std::string(name) + "=" + value);
   }
   return env;
@@ -229,7 +132,7 @@ std::string find_driver(const std::string& wanted, Language language) {
   std::vector<std::string> names;
   if (!wanted.empty()) {
     names = {wanted};
-  } else if (const std::string chosen = env_or_empty(variable); !chosen.empty()) {
+  } else if (const std::string chosen = tlcb::environment(variable); !chosen.empty()) {
     names = {chosen};
   } else if (c) {
     names = {"cc", "gcc", "clang"};
@@ -250,10 +153,13 @@ Compiler find_compiler(Host host, tlc_call* call, const std::string& wanted, Lan
                        const Options& options) {
   const std::string driver = find_driver(wanted, language);
   std::string key = "cpu.compiler.1";
-  const std::vector<std::string> parts = {
-      file_identity(host, call, driver), driver,         language == Language::c ? "c" : "c++",
-      options.lto ? "lto" : "",          options.linker, env_or_empty("PATH"),
-      env_or_empty("LD_LIBRARY_PATH")};
+  const std::vector<std::string> parts = {file_identity(host, call, driver),
+                                          driver,
+                                          language == Language::c ? "c" : "c++",
+                                          options.lto ? "lto" : "",
+                                          options.linker,
+                                          tlcb::environment("PATH"),
+                                          tlcb::environment("LD_LIBRARY_PATH")};
   for (const std::string& part : parts) key += '\0' + part;
 
   std::string memo;

@@ -6,12 +6,11 @@
 // known, so it must not appear beside any header that is not the system's.
 #include "cpu/guards.hpp"
 #include "support/failure.hpp"
+#include "support/toolchain.hpp"
 
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 namespace tlcb::cpu {
@@ -35,11 +34,6 @@ std::string joined(std::string folder, std::string_view name) {
   folder += '/';
   folder += name;
   return folder;
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 class Maker {

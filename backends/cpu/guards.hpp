@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cpu/dependencies.hpp"
+#include "support/dependencies.hpp"
 #include "support/guard_set.hpp"
 
 namespace tlcb::cpu {

@@ -11,9 +11,7 @@
 
 #include <elf.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "support/elf_check.hpp"
 
@@ -27,28 +25,6 @@ constexpr unsigned char kOsAbi13 = 0x41;
 constexpr std::uint64_t kAlignment = 8;
 constexpr std::string_view kLtoirMagic = "\xed\x43\x4e\x7f";
 constexpr std::string_view kFatbinMagic = "\x50\xed\x55\xba";
-
-/// Everything up to the last byte belongs to some structure: a driver that follows one finds it whole.
-std::string extent_problem(std::string_view bytes, bool padded) {
-  Elf64_Ehdr header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.e_shoff == 0) return "it has no sections";
-  const auto end_of = [](std::uint64_t offset, std::uint64_t len) { return offset + len; };
-  std::uint64_t end = end_of(header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
-  if (header.e_phnum != 0) {
-    end = std::max(end, end_of(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr)));
-  }
-  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section;
-    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
-    if (section.sh_type != SHT_NULL && section.sh_type != SHT_NOBITS) {
-      end = std::max(end, end_of(section.sh_offset, section.sh_size));
-    }
-    if (section.sh_link >= header.e_shnum) return "a section refers to one that is not there";
-  }
-  const std::uint64_t after = bytes.size() - end;
-  return after == 0 || (padded && after < kAlignment) ? "" : "it has bytes after its end: it is damaged";
-}
 
 }  // namespace
 
@@ -71,7 +47,7 @@ Binary check_cubin(std::string_view bytes, bool padded) {
     out.problem = "it is relocatable code, which must be linked (nvJitLink) before it can be loaded";
     return out;
   }
-  out.problem = extent_problem(bytes, padded);
+  out.problem = elf_extent_problem(bytes, padded ? kAlignment : 1);
   Image image;
   image.format = Format::cubin;
   image.arch.number = static_cast<int>(os_abi == kOsAbi13 ? (elf.flags >> 8) & 0xff : elf.flags & 0xff);

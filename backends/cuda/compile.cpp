@@ -18,49 +18,29 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "cuda/cuda.hpp"
-#include "cuda/includes.hpp"
 #include "cuda/metadata.hpp"
 #include "cuda/options.hpp"
 #include "cuda/process_state.hpp"
 #include "cuda/request.hpp"
 #include "cuda/target.hpp"
+#include "support/compiler_log.hpp"
 #include "support/failure.hpp"
 #include "support/guard_set.hpp"
+#include "support/includes.hpp"
 
 namespace tlcb::cuda {
 namespace {
 
-constexpr int kAttempts = 3;
 /// Nobody can make a file below /proc. Messages and debug information name the file as the line below does.
 constexpr std::string_view kFolder = "/proc/tlcache/";
 constexpr std::string_view kName = "kernel.cu";
 constexpr std::string_view kFirstLine = "#line 1 \"kernel.cu\"\n";
 
 enum NvrtcResult { kOk = 0, kOutOfMemory = 1, kInvalidOption = 5, kCompilation = 6, kBuiltins = 7, kCancelled = 16 };
-
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
-    text.replace(at, what.size(), by);
-  }
-}
-
-/// The first line of a log that says what is wrong.
-std::string first_error(std::string_view log) {
-  std::string_view fallback;
-  while (!log.empty()) {
-    const std::size_t end = log.find('\n');
-    const std::string_view line = log.substr(0, end);
-    log = end == std::string_view::npos ? std::string_view() : log.substr(end + 1);
-    if (line.find("error") != std::string_view::npos || line.find("fatal") != std::string_view::npos) {
-      return std::string(line);
-    }
-    if (fallback.empty()) fallback = line;
-  }
-  return std::string(fallback);
-}
 
 Output output_of(const Request& request, const Options& options, const Arch& arch) {
   const Output output = request.output.value_or(arch.is_virtual ? Output::ptx : Output::cubin);
@@ -167,49 +147,37 @@ class Compile {
         arch_(parse_target(target)),
         output_(output_of(request_, options_, arch_)),
         nvrtc_(state.nvrtc.get(state.host, call, request_.compiler)) {
-    if (!request_.source) {
-      throw Failure(TLC_E_INVALID, "field 'source' is missing; it holds the text to compile");
-    }
+    need_source(request_);
     nvrtc_.check_arch(arch_);
     if (output_ == Output::ltoir && nvrtc_.api.ltoir == nullptr) {
       throw Failure(TLC_E_UNSUPPORTED, "NVRTC " + nvrtc_.version() + " makes no LTO-IR; CUDA 12 or newer does");
     }
-    folders_ = request_.includes;
-    folders_.insert(folders_.end(), options_.folders.begin(), options_.folders.end());
   }
 
   void run(tlc_bundle* bundle, tlc_log* log) {
-    std::string changing;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      if (attempt > 0) GuardSet::wait_a_step();
-      const std::int64_t started = GuardSet::now_ns();
-      const GuardSet guards = find_includes(include_sources());
-      Program program(nvrtc_, std::string(kFirstLine) + *request_.source, request_);
-      const int result = program.compile(words(), host_, call_);
-      const std::string said = program.log();
-      if (result != kOk) {
-        host_->log_append(log, text(said));
-        fail(result, said);
-      }
-      changing = guards.add_to(host_, call_, bundle, started);
-      if (!changing.empty()) continue;
-      host_->log_append(log, text(said));
-      return add_members(program, bundle);
-    }
-    throw Failure(TLC_E_UNCACHEABLE, "a file that the source may include is being written all the time (" + changing +
-                                         "); compile again when it is done");
+    compile_undisturbed(
+        host_, call_, bundle,
+        [&](GuardSet& guards) {
+          guards = find_includes(include_sources());
+          auto program = std::make_unique<Program>(nvrtc_, std::string(kFirstLine) + *request_.source, request_);
+          const int result = program->compile(words(), host_, call_);
+          if (result != kOk) {
+            host_->log_append(log, text(program->log()));
+            fail(result, program->log());
+          }
+          return program;
+        },
+        [&](const std::unique_ptr<Program>& program) {
+          host_->log_append(log, text(program->log()));
+          add_members(*program, bundle);
+        });
   }
 
  private:
   [[nodiscard]] IncludeSources include_sources() const {
-    IncludeSources sources;
-    sources.source = *request_.source;
-    sources.headers = &request_.headers;
-    sources.folders = folders_;
-    sources.pre_includes = options_.pre_includes;
-    sources.defines = request_.defines;
-    sources.defines.insert(sources.defines.end(), options_.defines.begin(), options_.defines.end());
+    IncludeSources sources = include_sources_of(request_, options_);
     sources.beside = request_.headers.empty();
+    sources.compiler = "NVRTC";
     return sources;
   }
 
@@ -220,7 +188,7 @@ class Compile {
     if (!request_.headers.empty()) out.emplace_back("-no-source-include");
     for (const std::string& define : request_.defines) out.push_back("-D" + define);
     out.insert(out.end(), options_.words.begin(), options_.words.end());
-    for (const std::string& folder : folders_) out.push_back("-I" + folder);
+    for (const std::string& folder : folders_of(request_, options_)) out.push_back("-I" + folder);
     return out;
   }
 
@@ -279,7 +247,6 @@ class Compile {
   Arch arch_;
   Output output_;
   const Nvrtc& nvrtc_;
-  std::vector<std::string> folders_;
 };
 
 /// -G writes the working directory into the binary.

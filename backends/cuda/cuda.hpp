@@ -37,14 +37,14 @@ void compile(State& state, tlc_call* call, const tlc_request* request, std::stri
 void validate(State& state, const tlc_artifact* artifact, const tlc_load_options* options);
 [[nodiscard]] std::uint64_t place(State& state, const tlc_load_options* options);
 [[nodiscard]] void* load(State& state, const tlc_artifact* artifact, const tlc_load_options* options);
-[[nodiscard]] void* symbol(void* module, std::string_view name);
-[[nodiscard]] void* native(void* module);
-void unload(void* module);
+[[nodiscard]] void* symbol(State& state, void* module, std::string_view name);
+[[nodiscard]] void* native(State& state, void* module);
+void unload(State& state, void* module);
 
 /// probe.cpp
 [[nodiscard]] std::string probe(State& state, tlc_call* call);
 
 /// describe.cpp
-[[nodiscard]] std::string describe(Host host, const tlc_artifact* artifact);
+[[nodiscard]] std::string describe(State& state, const tlc_artifact* artifact);
 
 }  // namespace tlcb::cuda

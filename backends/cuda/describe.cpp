@@ -11,6 +11,7 @@
 #include "cuda/metadata.hpp"
 #include "cuda/ptx.hpp"
 #include "support/json.hpp"
+#include "support/members.hpp"
 
 namespace tlcb::cuda {
 namespace {
@@ -162,17 +163,8 @@ std::string describe_binary(std::string_view bytes) {
 
 }  // namespace
 
-std::string describe(Host host, const tlc_artifact* artifact) {
-  std::string members;
-  for (std::size_t i = 0; i < host->artifact_member_count(artifact); ++i) {
-    tlc_member member{};
-    member.struct_size = TLC_SIZEOF(tlc_member, type);
-    if (host->artifact_member_at(artifact, i, &member, nullptr) != TLC_OK) continue;
-    if (member.type != TLC_MEMBER_DEVICE_BINARY && member.type != TLC_MEMBER_DEVICE_IR) continue;
-    const std::string_view bytes(static_cast<const char*>(member.data), static_cast<std::size_t>(member.size));
-    members += (members.empty() ? "" : ", ") + json_text(view(member.name)) + ": " + describe_binary(bytes);
-  }
-  return "{\"members\": {" + members + "}}";
+std::string describe(State& state, const tlc_artifact* artifact) {
+  return describe_device_code(state.host, artifact, describe_binary);
 }
 
 }  // namespace tlcb::cuda

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "cuda/loaded_library.hpp"
+#include "support/loaded_library.hpp"
 
 namespace tlcb::cuda {
 namespace {
@@ -44,19 +44,6 @@ DriverApi functions_of(const LoadedLibrary& library) {
   need(library, api.error_string, "cuGetErrorString");
   library.find(api.context_id, "cuCtxGetId");
   return api;
-}
-
-std::unique_ptr<Driver> open_driver() {
-  std::string problem;
-  const LoadedLibrary library = LoadedLibrary::open(kName, problem);
-  if (!library) {
-    throw Failure(TLC_E_UNAVAILABLE, "there is no NVIDIA driver on this machine (" + problem +
-                                         "); install it, or in a container pass the GPU on");
-  }
-  auto driver = std::make_unique<Driver>(functions_of(library));
-  driver->check(driver->api.init(0), "the NVIDIA driver cannot be used");
-  if (driver->device_count() == 0) driver->fail(kCuNoDevice, "the NVIDIA driver cannot be used");
-  return driver;
 }
 
 /// What each code means for whoever asked, as a status; a refused image is what the library takes out of the cache.
@@ -102,6 +89,19 @@ std::string advice(CuResult result) {
 }
 
 }  // namespace
+
+std::unique_ptr<Driver> open_driver() {
+  std::string problem;
+  const LoadedLibrary library = LoadedLibrary::open(kName, problem);
+  if (!library) {
+    throw Failure(TLC_E_UNAVAILABLE, "there is no NVIDIA driver on this machine (" + problem +
+                                         "); install it, or in a container pass the GPU on");
+  }
+  auto driver = std::make_unique<Driver>(functions_of(library));
+  driver->check(driver->api.init(0), "the NVIDIA driver cannot be used");
+  if (driver->device_count() == 0) driver->fail(kCuNoDevice, "the NVIDIA driver cannot be used");
+  return driver;
+}
 
 Driver::~Driver() {
   for (const auto& [device, context] : primary_) (void)api.primary_release(device);
@@ -172,21 +172,6 @@ std::string Driver::describe(CuResult result) const {
 
 void Driver::fail(CuResult result, const std::string& doing) const {
   throw Failure(status_of(result), doing + ": " + describe(result) + advice(result), 0, result);
-}
-
-Driver& DriverFinder::get() {
-  const std::scoped_lock lock(mutex_);
-  if (driver_ == nullptr) driver_ = open_driver();
-  return *driver_;
-}
-
-Driver* DriverFinder::try_get(std::string* reason) {
-  try {
-    return &get();
-  } catch (const Failure& failure) {
-    if (reason != nullptr) *reason = failure.what();
-    return nullptr;
-  }
 }
 
 std::string DriverFinder::version_text() {

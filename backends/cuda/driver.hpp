@@ -9,6 +9,7 @@
 #include <string>
 
 #include "support/failure.hpp"
+#include "support/found_once.hpp"
 #include "support/host.hpp"
 
 namespace tlcb::cuda {
@@ -97,19 +98,19 @@ class Driver {
   std::map<CuDevice, CuContext> primary_;
 };
 
-/// Finds the driver once; tries again as long as there is none.
-class DriverFinder {
+[[nodiscard]] std::unique_ptr<Driver> open_driver();
+
+/// Finds the driver once. get() throws Failure (TLC_E_UNAVAILABLE) that says what is missing: the library, a device, a
+/// driver that is new enough.
+class DriverFinder : public FoundOnce<Driver> {
  public:
-  /// Throws Failure (TLC_E_UNAVAILABLE) that says what is missing: the library, a device, a driver that is new enough.
-  [[nodiscard]] Driver& get();
-  /// NULL, and the reason, where get() would throw.
-  [[nodiscard]] Driver* try_get(std::string* reason = nullptr);
+  DriverFinder() : FoundOnce(open_driver) {}
+
   /// The driver's version, or "none". Does not initialise it: a process that only compiles may fork afterwards.
   [[nodiscard]] std::string version_text();
 
  private:
   std::mutex mutex_;
-  std::unique_ptr<Driver> driver_;
   int version_ = 0;
 };
 

@@ -11,9 +11,9 @@
 #include "cuda/binary_check.hpp"
 #include "cuda/context.hpp"
 #include "cuda/cuda.hpp"
-#include "cuda/members.hpp"
 #include "cuda/metadata.hpp"
 #include "support/failure.hpp"
+#include "support/members.hpp"
 
 namespace tlcb::cuda {
 namespace {
@@ -21,6 +21,8 @@ namespace {
 /// CUjit_option: where the driver's compiler writes what it has to say.
 constexpr int kJitErrorLog = 5;
 constexpr int kJitErrorLogSize = 6;
+
+constexpr std::initializer_list<const char*> kCodeMembers = {kCubinMember, kPtxMember, kLtoirMember};
 
 struct Module {
   explicit Module(Driver& loaded_by) : driver(loaded_by) {}
@@ -42,10 +44,6 @@ bool target_arch(Host host, const tlc_artifact* artifact, Arch& arch) {
   if (target.empty()) return false;
   arch = parse_target(target);
   return true;
-}
-
-[[noreturn]] void reject(const FoundMember& member, const std::string& problem) {
-  throw Failure(TLC_REJECTED, "member '" + member.name + "' cannot be loaded: " + problem);
 }
 
 /// Whether the code is for what the artifact was keyed for.
@@ -81,16 +79,6 @@ Binary checked(const FoundMember& member) {
   Binary binary = check_binary(member.bytes);
   if (!binary.ok()) reject(member, binary.problem);
   return binary;
-}
-
-template <typename Parsed>
-Parsed metadata(Host host, const tlc_artifact* artifact, const char* name,
-                std::optional<Parsed> (*parse)(std::string_view)) {
-  const auto member = find_member(host, artifact, name);
-  if (!member) return {};
-  auto parsed = parse(member->bytes);
-  if (!parsed) reject(*member, "it is not what this backend writes there");
-  return *std::move(parsed);
 }
 
 /// The member as the driver takes it: LTO-IR is linked for the device of the context first.
@@ -151,13 +139,9 @@ void apply_attributes(const Module& module, CuFunction function, const std::stri
 }
 
 [[noreturn]] void no_symbol(const Module& module, const std::string& name) {
-  std::string known;
-  for (const auto& [expression, lowered] : module.names) known += (known.empty() ? "" : ", ") + expression;
   throw Failure(TLC_E_NOT_FOUND,
-                "the module has neither a kernel nor a variable '" + name + "'; " +
-                    (known.empty() ? "declare it extern \"C\", or name it in the field 'name_expressions'"
-                                   : "its name expressions are: " + known),
-                0, kCuNotFound);
+                "the module has neither a kernel nor a variable '" + name + "'; " + describe_names(module.names), 0,
+                kCuNotFound);
 }
 
 }  // namespace
@@ -174,7 +158,7 @@ std::string resolve_target(State& state, std::string_view target) {
 }
 
 void validate(State& state, const tlc_artifact* artifact, const tlc_load_options* options) {
-  const FoundMember member = member_to_load(state.host, artifact, options);
+  const FoundMember member = member_to_load(state.host, artifact, options, kCodeMembers);
   const Binary binary = checked(member);
   Arch target;
   const bool keyed = target_arch(state.host, artifact, target);
@@ -202,7 +186,7 @@ std::uint64_t place(State& state, const tlc_load_options* options) {
 }
 
 void* load(State& state, const tlc_artifact* artifact, const tlc_load_options* options) {
-  const FoundMember member = member_to_load(state.host, artifact, options);
+  const FoundMember member = member_to_load(state.host, artifact, options, kCodeMembers);
   (void)checked(member);  // validate has, unless the caller skipped it
   Driver& driver = state.driver.get();
   auto module = std::make_unique<Module>(driver);
@@ -218,7 +202,7 @@ void* load(State& state, const tlc_artifact* artifact, const tlc_load_options* o
   return module.release();
 }
 
-void* symbol(void* given, std::string_view name) {
+void* symbol(State& /*state*/, void* given, std::string_view name) {
   const Module& module = module_of(given);
   const std::string asked(name);
   const auto lowered = module.names.find(asked);
@@ -232,11 +216,11 @@ void* symbol(void* given, std::string_view name) {
   no_symbol(module, asked);
 }
 
-void* native(void* module) {
+void* native(State& /*state*/, void* module) {
   return module_of(module).module;
 }
 
-void unload(void* given) {
+void unload(State& /*state*/, void* given) {
   const std::unique_ptr<Module> module(&module_of(given));
   try {
     const CurrentContext pushed(module->driver, module->context);

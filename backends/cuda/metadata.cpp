@@ -40,14 +40,6 @@ std::string function_attribute_names() {
   return out;
 }
 
-std::string to_json(const Names& names) {
-  std::string out = "{";
-  for (const auto& [expression, lowered] : names) {
-    out += (out.size() == 1 ? "" : ", ") + json_text(expression) + ": " + json_text(lowered);
-  }
-  return out + "}";
-}
-
 std::string to_json(const Launch& launch) {
   std::string out = "{";
   for (const auto& [kernel, attributes] : launch) {
@@ -58,17 +50,6 @@ std::string to_json(const Launch& launch) {
     out += (out.size() == 1 ? "" : ", ") + json_text(kernel) + ": {" + inner + "}";
   }
   return out + "}";
-}
-
-std::optional<Names> parse_names(std::string_view json) {
-  const auto parsed = parse_json_object(json);
-  if (!parsed) return std::nullopt;
-  Names out;
-  for (const auto& [expression, lowered] : parsed->entries) {
-    if (lowered.type != Json::Type::text) return std::nullopt;
-    out[expression] = lowered.text;
-  }
-  return out;
 }
 
 std::optional<Launch> parse_launch(std::string_view json) {

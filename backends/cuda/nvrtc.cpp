@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cuda/loaded_library.hpp"
 #include "cuda/toolkit.hpp"
 #include "support/failure.hpp"
+#include "support/loaded_library.hpp"
 
 namespace tlcb::cuda {
 namespace {

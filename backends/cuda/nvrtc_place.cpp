@@ -11,10 +11,8 @@
 // taken because its name fits: no LD_LIBRARY_PATH is needed, and it is known which one it is.
 #include "cuda/nvrtc_place.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
@@ -27,22 +25,6 @@ namespace {
 
 /// Names by which CUDA 13, 12 and 11.2 to 11.8 ship it, the newest first.
 constexpr std::array<const char*, 3> kNames = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
-std::string hex(const std::array<std::uint8_t, TLC_DIGEST_SIZE>& digest) {
-  constexpr const char* kHex = "0123456789abcdef";
-  std::string out;
-  for (const std::uint8_t byte : digest) {
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
-  }
-  return out;
-}
-
-std::string file_identity(Host host, tlc_call* call, const std::string& path) {
-  std::array<std::uint8_t, TLC_DIGEST_SIZE> digest{};
-  HostError error;
-  error.check(host->file_identity(call, text(path), digest.data(), error.out()), path + " cannot be read");
-  return hex(digest);
-}
 
 [[noreturn]] void unavailable(const std::string& why) {
   throw Failure(TLC_E_UNAVAILABLE, why);
@@ -66,50 +48,11 @@ LoadedLibrary in_folder(const std::string& folder) {
   return {};
 }
 
-/// The folders of LD_LIBRARY_PATH, where the loader looks first.
-std::vector<std::string> loader_folders() {
-  std::vector<std::string> folders;
-  const std::string all = environment("LD_LIBRARY_PATH");
-  for (std::size_t at = 0; at < all.size();) {
-    const std::size_t end = std::min(all.find_first_of(":;", at), all.size());
-    if (end > at) folders.push_back(all.substr(at, end - at));
-    at = end + 1;
-  }
-  return folders;
-}
-
-/// The first libnvrtc in these folders, in the order of its names; empty if there is none.
-std::string first_in(const std::vector<std::string>& folders) {
-  for (const std::string& folder : folders) {
-    for (const char* name : kNames) {
-      std::string path = folder + "/" + name;
-      if (::access(path.c_str(), F_OK) == 0) return path;
-    }
-  }
-  return {};
-}
-
 std::string already_open_path() {
   for (const char* name : kNames) {
     if (const LoadedLibrary library = LoadedLibrary::already_open(name)) return library.path();
   }
   return {};
-}
-
-/// When the loader's own list of libraries was last written.
-std::string loader_cache_stamp() {
-  struct stat found {};
-  if (::stat("/etc/ld.so.cache", &found) != 0) return "none";
-  return std::to_string(found.st_mtim.tv_sec) + "." + std::to_string(found.st_mtim.tv_nsec) + "/" +
-         std::to_string(found.st_size) + "/" + std::to_string(found.st_ino);
-}
-
-/// One line from the front of a text.
-std::string take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  std::string line(text.substr(0, end));
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
 }
 
 }  // namespace
@@ -147,9 +90,9 @@ std::string circumstances(const std::string& chosen) {
   std::string text = "nvrtc place 1\n";
   if (!chosen.empty()) return text + "chosen " + chosen + "\n";
   if (const std::string open = already_open_path(); !open.empty()) return text + "open " + open + "\n";
-  return text + "toolkit " + first_in(toolkit_folders()) + "\nloader " + first_in(loader_folders()) + "\nlist " +
-         loader_cache_stamp() + "\nusual " + first_in({kUsualFolder}) + "\npath " + environment("LD_LIBRARY_PATH") +
-         "\n";
+  return text + "toolkit " + first_file_in(toolkit_folders(), kNames) + "\nloader " +
+         first_file_in(loader_folders(), kNames) + "\nlist " + loader_cache_stamp() + "\nusual " +
+         first_file_in({kUsualFolder}, kNames) + "\npath " + environment("LD_LIBRARY_PATH") + "\n";
 }
 
 std::optional<NvrtcPlace> recall_place(Host host, tlc_call* call, const std::string& chosen) {

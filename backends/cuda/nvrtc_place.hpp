@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "cuda/loaded_library.hpp"
 #include "support/host.hpp"
+#include "support/loaded_library.hpp"
 
 namespace tlcb::cuda {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "support/failure.hpp"
+#include "support/option_reader.hpp"
 
 namespace tlcb::cuda {
 namespace {
@@ -18,11 +18,7 @@ constexpr std::string_view kTarget =
 constexpr std::string_view kOutput = "says what is made; put that into the field 'output' (cubin, ptx, ltoir)";
 
 /// Names are without their dashes: NVRTC takes most options with one or two.
-struct Refused {
-  std::string_view name;
-  tlc_status status;
-  std::string_view why;
-};
+using Refused = RefusedOption;
 
 constexpr std::array kRefused = {
     Refused{"gpu-architecture", TLC_E_INVALID, kTarget},
@@ -112,15 +108,6 @@ constexpr std::array<std::string_view, 27> kWithValue = {"rdc",
 constexpr std::array<std::string_view, 9> kRefusedPtxas = {
     "optf", "options-file", "o", "output-file", "arch", "gpu-name", "m", "machine", "input-as-string"};
 
-template <std::size_t N>
-bool is_one_of(std::string_view name, const std::array<std::string_view, N>& list) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-[[noreturn]] void refuse(std::string_view option, tlc_status status, std::string_view why) {
-  throw Failure(status, "compiler option '" + std::string(option) + "' is refused: it " + std::string(why));
-}
-
 std::string_view without_dashes(std::string_view option) {
   option.remove_prefix(1);
   if (option.starts_with('-')) option.remove_prefix(1);
@@ -129,74 +116,39 @@ std::string_view without_dashes(std::string_view option) {
 
 class Checker {
  public:
-  explicit Checker(const std::vector<std::string>& options) : options_(options) {}
+  explicit Checker(const std::vector<std::string>& options) : reader_(options) {}
 
   Options run() {
-    for (at_ = 0; at_ < options_.size(); ++at_) one(options_[at_]);
+    while (const std::string* option = reader_.take()) one(*option);
     return std::move(out_);
   }
 
  private:
   void one(const std::string& option) {
-    if (option.find('\0') != std::string::npos) throw Failure(TLC_E_INVALID, "a compiler option has a NUL");
-    if (option.starts_with('@')) refuse(option, TLC_E_DENIED, kReads);
-    if (option.size() < 2 || option.front() != '-') {
-      refuse(option, TLC_E_INVALID, "does not begin with '-'; NVRTC compiles one source, that of the field 'source'");
-    }
-    if (glued(option)) return;
+    refuse_non_options(option);
+    if (reader_.glued(option, out_)) return;
     const std::string_view whole = without_dashes(option);
     const std::string_view name = whole.substr(0, whole.find('='));
     for (const Refused& row : kRefused) {
-      if (name == row.name) refuse(option, row.status, row.why);
+      if (name == row.name) refuse_option(option, row.status, row.why);
     }
     if (optimisation(option, whole)) return;
     if (is_one_of(whole, kFlags)) return flag(option, whole);
     if (name == "ptxas-options" || name == "Xptxas") return ptxas(option);
-    if (name == "include-path") return folder(option, value(option));
-    if (name == "define-macro") return define(value(option));
-    if (name == "undefine-macro") return undefine(value(option));
-    if (name == "pre-include" || name == "include") return pre_include(option, value(option));
-    if (is_one_of(name, kWithValue)) return with_value(option, name);
-    refuse(option, TLC_E_INVALID, "is not among those that this backend knows to be safe (docs/backends/cuda.md)");
-  }
-
-  /// -DX=1, -UX, -I/folder, and the same in two words.
-  bool glued(const std::string& option) {
-    if (option[1] != 'D' && option[1] != 'U' && option[1] != 'I') return false;
-    const std::string given = option.size() > 2 ? option.substr(2) : next(option);
-    if (option[1] == 'D') define(given);
-    if (option[1] == 'U') undefine(given);
-    if (option[1] == 'I') folder(option, given);
-    return true;
-  }
-
-  const std::string& next(const std::string& option) {
-    if (at_ + 1 == options_.size()) refuse(option, TLC_E_INVALID, "lacks its argument");
-    return options_[++at_];
-  }
-
-  /// After the `=`, or the next word.
-  std::string value(const std::string& option) {
-    const std::size_t equals = option.find('=');
-    return equals == std::string::npos ? next(option) : option.substr(equals + 1);
-  }
-
-  void define(const std::string& given) {
-    out_.defines.push_back(given);
-    out_.words.push_back("-D" + given);
-  }
-  void undefine(const std::string& given) { out_.words.push_back("-U" + given); }
-
-  void folder(const std::string& option, const std::string& path) {
-    if (path.empty() || path.front() != '/') {
-      refuse(option, TLC_E_INVALID, "has a relative path; make it absolute");
+    if (name == "include-path") return add_folder_option(option, reader_.value(option), out_);
+    if (name == "define-macro") return add_define_option(reader_.value(option), out_);
+    if (name == "undefine-macro") {
+      out_.words.push_back("-U" + reader_.value(option));
+      return;
     }
-    out_.folders.push_back(path);
+    if (name == "pre-include" || name == "include") return pre_include(option, reader_.value(option));
+    if (is_one_of(name, kWithValue)) return with_value(option, name);
+    refuse_option(option, TLC_E_INVALID,
+                  "is not among those that this backend knows to be safe (docs/backends/cuda.md)");
   }
 
   void pre_include(const std::string& option, const std::string& name) {
-    if (name.empty()) refuse(option, TLC_E_INVALID, "names no header");
-    out_.pre_includes.push_back(name);
+    add_pre_include(option, name, out_);
     out_.words.push_back("--pre-include=" + name);
   }
 
@@ -204,7 +156,7 @@ class Checker {
   bool optimisation(const std::string& option, std::string_view whole) {
     if (whole.front() != 'O' || whole.starts_with("Of")) return false;
     if (whole.size() != 2 || whole[1] < '0' || whole[1] > '3') {
-      refuse(option, TLC_E_INVALID, "is no level that NVRTC has; use -O0 to -O3");
+      refuse_option(option, TLC_E_INVALID, "is no level that NVRTC has; use -O0 to -O3");
     }
     out_.words.push_back("--ptxas-options=-" + std::string(whole));
     return true;
@@ -217,32 +169,31 @@ class Checker {
   }
 
   void with_value(const std::string& option, std::string_view name) {
-    const std::string given = value(option);
+    const std::string given = reader_.value(option);
     if (name == "rdc" || name == "relocatable-device-code") out_.relocatable = given == "true";
     if (name == "split-compile" && given == "0") {
-      refuse(option, TLC_E_INVALID, "depends on the number of processors; give a number of threads");
+      refuse_option(option, TLC_E_INVALID, "depends on the number of processors; give a number of threads");
     }
     out_.words.push_back(option.substr(0, option.find('=')) + "=" + given);
   }
 
   void ptxas(const std::string& option) {
-    const std::string given = value(option);
+    const std::string given = reader_.value(option);
     for (std::size_t start = 0; start <= given.size();) {
       const std::size_t end = std::min(given.find_first_of(", \t", start), given.size());
       const std::string word = given.substr(start, end - start);
       start = end + 1;
-      if (word.starts_with('@')) refuse(option, TLC_E_DENIED, kReads);
+      if (word.starts_with('@')) refuse_option(option, TLC_E_DENIED, kReads);
       if (!word.starts_with('-') || word.size() < 2) continue;
       const std::string_view name = without_dashes(word);
       if (is_one_of(name.substr(0, name.find('=')), kRefusedPtxas)) {
-        refuse(option, TLC_E_DENIED, "tells ptxas of files, or of what the target and the backend decide");
+        refuse_option(option, TLC_E_DENIED, "tells ptxas of files, or of what the target and the backend decide");
       }
     }
     out_.words.push_back("--ptxas-options=" + given);
   }
 
-  const std::vector<std::string>& options_;
-  std::size_t at_ = 0;
+  OptionReader reader_;
   Options out_;
 };
 

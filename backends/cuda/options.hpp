@@ -9,15 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "support/device_source.hpp"
+
 namespace tlcb::cuda {
 
-struct Options {
-  std::vector<std::string> words;         ///< for NVRTC, in their order; without folders
-  std::vector<std::string> folders;       ///< of -I, in order
-  std::vector<std::string> pre_includes;  ///< of -include, in order
-  std::vector<std::string> defines;       ///< of -D: NAME or NAME=value
-  bool relocatable = false;               ///< -rdc=true, -dc
-  bool debug = false;                     ///< -G: the working directory is in the result
+struct Options : CommonOptions {
+  bool relocatable = false;  ///< -rdc=true, -dc
+  bool debug = false;        ///< -G: the working directory is in the result
 };
 
 /// Throws Failure (TLC_E_INVALID, or TLC_E_DENIED for what reads files) that names the option and what to do instead.

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "cuda/loaded_library.hpp"
+#include "support/loaded_library.hpp"
 
 namespace tlcb::cuda {
 namespace {

@@ -15,15 +15,6 @@ Output output_of(const std::string& text) {
   wrong_field("output", "is '" + text + "'; it must be \"cubin\", \"ptx\" or \"ltoir\"");
 }
 
-std::vector<std::pair<std::string, std::string>> headers_of(const RequestFields& fields, const char* name) {
-  std::vector<std::pair<std::string, std::string>> out;
-  for (const auto& [key, value] : fields.map(name, "must be a map of names to texts")) {
-    if (key.empty()) wrong_field(name, "has an entry without a name");
-    out.emplace_back(key, fields.text_of(value, name));
-  }
-  return out;
-}
-
 std::int32_t attribute_value(Host host, const char* field, const std::string& attribute, const tlc_value* value) {
   if (!function_attribute(attribute)) {
     wrong_field(field, "has '" + attribute + "', which is no attribute; known: " + function_attribute_names());
@@ -51,18 +42,8 @@ Launch launch_of(Host host, const RequestFields& fields, const char* name) {
 
 Request read_request(Host host, const tlc_request* request) {
   const RequestFields fields(host, request);
-  Request out;
-  out.source = fields.text("source");
+  Request out{read_device_source(host, request), {}, {}};
   if (const auto output = fields.text("output")) out.output = output_of(*output);
-  out.compiler = fields.text("compiler").value_or("");
-  out.options = fields.texts("options");
-  out.defines = fields.defines("defines");
-  out.includes = fields.folders("include_dirs");
-  out.headers = headers_of(fields, "headers");
-  out.name_expressions = fields.texts("name_expressions");
-  for (const std::string& expression : out.name_expressions) {
-    if (expression.empty()) wrong_field("name_expressions", "has an empty entry");
-  }
   out.launch = launch_of(host, fields, "launch");
   return out;
 }

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cuda/toolkit.hpp"
 
-#include <cstdlib>
-
 namespace tlcb::cuda {
-
-std::string environment(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value != nullptr ? value : "";
-}
 
 std::vector<std::string> toolkit_folders() {
   std::vector<std::string> folders;

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "support/toolchain.hpp"
+
 namespace tlcb::cuda {
 
 /// Where the toolkit is unless somebody says otherwise.
 inline constexpr const char* kUsualFolder = "/usr/local/cuda/lib64";
 
-/// An environment variable; empty where it is not set, or the program runs with another user's rights.
-[[nodiscard]] std::string environment(const char* name);
 /// $CUDA_HOME/lib64 and $CUDA_PATH/lib64, of those that are set.
 [[nodiscard]] std::vector<std::string> toolkit_folders();
 

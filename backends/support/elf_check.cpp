@@ -387,6 +387,26 @@ ElfCheck check_shared_object(const void* data, std::size_t size, bool list_funct
   return Checker(data, size, list_functions).shared_object();
 }
 
+std::string elf_extent_problem(std::string_view bytes, std::size_t padding) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.e_shoff == 0) return "it has no sections";
+  const auto end_of = [](std::uint64_t offset, std::uint64_t len) { return offset + len; };
+  std::uint64_t end = end_of(header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
+  if (header.e_phnum != 0) {
+    end = std::max(end, end_of(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr)));
+  }
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_NULL && section.sh_type != SHT_NOBITS) {
+      end = std::max(end, end_of(section.sh_offset, section.sh_size));
+    }
+    if (section.sh_link >= header.e_shnum) return "a section refers to one that is not there";
+  }
+  return bytes.size() - end < padding ? "" : "it has bytes after its end: it is damaged";
+}
+
 std::uint16_t host_elf_machine() {
 #if defined(__x86_64__)
   return EM_X86_64;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tlcb {
@@ -28,6 +29,10 @@ struct ElfCheck {
 
 /// The same, and a shared object whose load commands and dynamic section a loader can follow.
 [[nodiscard]] ElfCheck check_shared_object(const void* data, std::size_t size, bool list_functions = false);
+
+/// Whether everything up to the last byte belongs to some structure, so that a driver which follows one finds it whole.
+/// For bytes that check_elf has found sound; fewer than `padding` bytes may follow the end. What is wrong, or empty.
+[[nodiscard]] std::string elf_extent_problem(std::string_view bytes, std::size_t padding = 1);
 
 /// e_machine of the code this program consists of.
 [[nodiscard]] std::uint16_t host_elf_machine();

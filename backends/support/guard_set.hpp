@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "support/failure.hpp"
 #include "support/host.hpp"
 
 namespace tlcb {
@@ -33,5 +35,23 @@ class GuardSet {
   std::set<std::string> present_;
   std::set<std::string> absent_;
 };
+
+/// Compiles until nothing of what the compile may read was written meanwhile, three times at most: `compile` fills the
+/// set and gives what it made, `keep` takes it when its guards are in the bundle. Throws Failure (TLC_E_UNCACHEABLE).
+template <typename Compile, typename Keep>
+void compile_undisturbed(Host host, tlc_call* call, tlc_bundle* bundle, Compile&& compile, Keep&& keep) {
+  constexpr int kAttempts = 3;
+  std::string changing;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt > 0) GuardSet::wait_a_step();
+    const std::int64_t started = GuardSet::now_ns();
+    GuardSet guards;
+    auto made = compile(guards);
+    changing = guards.add_to(host, call, bundle, started);
+    if (changing.empty()) return keep(std::move(made));
+  }
+  throw Failure(TLC_E_UNCACHEABLE, "a file that the source may include is being written all the time (" + changing +
+                                       "); compile again when it is done");
+}
 
 }  // namespace tlcb

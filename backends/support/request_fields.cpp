@@ -54,6 +54,23 @@ RequestFields::Entries RequestFields::map(const char* name, const char* rule) co
   return value == nullptr ? Entries() : entries(value, name, rule);
 }
 
+std::vector<std::pair<std::string, std::string>> RequestFields::headers(const char* name) const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [key, value] : map(name, "must be a map of names to texts")) {
+    if (key.empty()) wrong_field(name, "has an entry without a name");
+    out.emplace_back(key, text_of(value, name));
+  }
+  return out;
+}
+
+std::vector<std::string> RequestFields::words(const char* name) const {
+  std::vector<std::string> out = texts(name);
+  for (const std::string& word : out) {
+    if (word.empty()) wrong_field(name, "has an empty entry");
+  }
+  return out;
+}
+
 RequestFields::Entries RequestFields::entries(const tlc_value* value, const char* name, const char* rule) const {
   if (host_->value_type(value) != TLC_TYPE_MAP) wrong_field(name, rule);
   Entries out;

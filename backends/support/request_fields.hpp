@@ -30,6 +30,11 @@ class RequestFields {
   /// A map, sorted, since its order means nothing; `rule` is what the error says where it is none.
   [[nodiscard]] Entries map(const char* name, const char* rule) const;
 
+  /// A map of headers' names to their texts.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers(const char* name) const;
+  /// A list of texts, none of them empty.
+  [[nodiscard]] std::vector<std::string> words(const char* name) const;
+
   // A value within a field; the name is for messages.
   [[nodiscard]] Entries entries(const tlc_value* value, const char* name, const char* rule) const;
   [[nodiscard]] std::string text_of(const tlc_value* value, const char* name) const;

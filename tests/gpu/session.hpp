@@ -135,6 +135,20 @@ class Session {
     require(try_load(artifact, module, error, context), error, "load");
     return module;
   }
+  /// A new generation of an artifact, with one member of these bytes.
+  [[nodiscard]] Owned<tlc_artifact> replace_member(tlc_artifact* seen, const char* name,
+                                                   const std::string& bytes) const {
+    tlc_error error = error_here();
+    tlc_bundle* raw = nullptr;
+    require(tlc_bundle_create(&raw, &error), error, "a bundle");
+    const Owned<tlc_bundle> bundle(raw);
+    require(tlc_bundle_add(raw, tlc_str_from(name), TLC_MEMBER_DEVICE_BINARY, bytes.data(), bytes.size(), 0, &error),
+            error, "add");
+    const auto key = key_of(seen);
+    tlc_artifact* artifact = nullptr;
+    require(tlc_cache_replace(cache_.get(), key.get(), seen, raw, &artifact, &error), error, "replace");
+    return Owned<tlc_artifact>(artifact);
+  }
   static void* symbol(tlc_module* module, const std::string& name) {
     void* address = nullptr;
     tlc_error error = error_here();

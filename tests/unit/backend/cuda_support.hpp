@@ -5,18 +5,13 @@
 #pragma once
 
 #include <elf.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "backend/ops.hpp"
-#include "backend_support.hpp"
-#include "fake_host.hpp"
+#include "device_support.hpp"
 
 extern "C" tlc_status tlc_cuda_plugin_init_v1(const tlc_host_api* host, const tlc_backend_ops** ops, void** state,
                                               tlc_error* error);
@@ -24,15 +19,7 @@ extern "C" tlc_status tlc_cuda_plugin_init_v1(const tlc_host_api* host, const tl
 namespace tlc::test {
 
 inline backend::Ops new_cuda_ops() {
-  const tlc_backend_ops* table = nullptr;
-  void* state = nullptr;
-  assert_int_equal(tlc_cuda_plugin_init_v1(fake_host(), &table, &state, nullptr), TLC_OK);
-  auto negotiated = backend::Ops::negotiate(table, state, "a test");
-  assert_ok(negotiated);
-  // Its state lives as long as the process, as a built-in backend's does, and is in nobody's way as a leak.
-  static auto* const all = new std::vector<backend::Ops>;
-  all->push_back(*negotiated);
-  return all->back();
+  return new_ops(tlc_cuda_plugin_init_v1);
 }
 
 inline const backend::Ops& cuda_ops() {
@@ -49,44 +36,12 @@ inline bool use_test_nvrtc() {
 }
 
 inline FakeRequest cuda_request(const std::string& source, const std::vector<std::string>& options = {}) {
-  FakeRequest request;
-  request.fields["source"] = text_value(source);
-  if (!options.empty()) request.fields["options"] = list_value(options);
-  return request;
+  return source_request(source, options);
 }
-
-inline FakeValue map_value(const std::vector<std::pair<std::string, FakeValue>>& entries) {
-  return {TLC_TYPE_MAP, {}, 0, entries};
-}
-inline FakeValue int_value(std::int64_t number) {
-  return {TLC_TYPE_INT, {}, number, {}};
-}
-
-struct Compiled {
-  FakeBundle bundle;
-  FakeLog log;
-  Result<void> done;
-
-  [[nodiscard]] const FakeMember* member(const std::string& name) const {
-    for (const FakeMember& one : bundle.members) {
-      if (one.name == name) return &one;
-    }
-    return nullptr;
-  }
-};
 
 inline Compiled compile_cuda(const FakeRequest& request, const std::string& target = "cuda:sm_90") {
-  Compiled out;
-  out.bundle.target = target;
-  out.done = cuda_ops().compile(nullptr, request, target, out.bundle, out.log);
-  return out;
+  return compile_by(cuda_ops(), request, target);
 }
-
-inline const char* const kSaxpy =
-    "extern \"C\" __global__ void saxpy(float a, const float* x, float* y, int n) {\n"
-    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-    "  if (i < n) y[i] += a * x[i];\n"
-    "}\n";
 
 /// The smallest cubin that passes for one, as CUDA 13 or 12 writes them.
 inline std::string make_cubin(int sm, bool cuda13 = true) {
@@ -132,16 +87,6 @@ inline std::string make_ptx(const std::string& target) {
   return std::string("// comment .version 1.0\n.version 8.4\n.target " + target +
                      ", debug\n.address_size 64\n/* .entry no */\n.visible .entry kern(\n)\n{ ret; }\n") +
          '\0';
-}
-
-inline void write_file(const std::string& path, const std::string& text) {
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-/// Until files written so far are older than a compile, beyond doubt.
-inline void let_files_age() {
-  ::usleep(50'000);
 }
 
 }  // namespace tlc::test

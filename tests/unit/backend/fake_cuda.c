@@ -99,6 +99,13 @@ EXPORT int cuCtxGetCurrent(void** context) {
   *context = depth > 0 ? stack[depth - 1] : 0;
   return 0;
 }
+EXPORT int cuCtxSetCurrent(void* context) {
+  USABLE();
+  if (depth == 0) depth = 1;
+  stack[depth - 1] = context;
+  if (context == 0) --depth;
+  return 0;
+}
 EXPORT int cuCtxPushCurrent_v2(void* context) {
   USABLE();
   if (context == 0 || context == S.dead_context) return 201;

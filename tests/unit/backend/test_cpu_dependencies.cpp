@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "cpu/dependencies.hpp"
+#include "support/dependencies.hpp"
 
-using namespace tlcb::cpu;
+using namespace tlcb;
 using Texts = std::vector<std::string>;
 
 namespace {

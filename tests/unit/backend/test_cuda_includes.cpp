@@ -4,15 +4,15 @@
 
 #include <string>
 
-#include "cuda/include_scan.hpp"
-#include "cuda/includes.hpp"
 #include "cuda_support.hpp"
 #include "scratch.hpp"
 #include "support/failure.hpp"
+#include "support/include_scan.hpp"
+#include "support/includes.hpp"
 
 using namespace tlc::test;
 using namespace tlcb;
-using namespace tlcb::cuda;
+
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 namespace {

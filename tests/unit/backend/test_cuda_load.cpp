@@ -8,11 +8,11 @@
 #include <signal.h>
 
 #include "../cache/cache_support.hpp"
-#include "cuda/loaded_library.hpp"
 #include "cuda/process_state.hpp"
 #include "cuda_support.hpp"
 #include "fake_cuda.h"
 #include "scratch.hpp"
+#include "support/loaded_library.hpp"
 
 using namespace tlc;
 using namespace tlc::backend;
@@ -296,21 +296,7 @@ tlc_status counting_compile(const tlc_request*, const tlc_key*, tlc_bundle* bund
 }
 
 Own<tlc_artifact> get_or_compile(tlc_cache* cache, int& compiles) {
-  tlc_request* raw = nullptr;
-  assert_int_equal(tlc_request_create(str("test"), &raw, nullptr), TLC_OK);
-  const Own<tlc_request> request(raw);
-  assert_int_equal(tlc_request_set_target(raw, str("cuda:sm_90"), nullptr), TLC_OK);
-  assert_int_equal(tlc_request_set_engine(raw, str("nvrtc"), nullptr), TLC_OK);
-  assert_int_equal(tlc_request_set_toolchain(raw, "stated", 6, nullptr), TLC_OK);
-  tlc_compile_options options;
-  tlc_compile_options_init(&options);
-  options.compile = counting_compile;
-  options.user_data = &compiles;
-  tlc_artifact* artifact = nullptr;
-  Err error;
-  assert_true_msg(tlc_cache_get_or_compile(cache, raw, &options, &artifact, nullptr, &error) == TLC_OK, "%s",
-                  error.message);
-  return Own<tlc_artifact>(artifact);
+  return test::get_or_compile(cache, "cuda:sm_90", "nvrtc", counting_compile, compiles);
 }
 
 tlc_status load_from_cache(tlc_cache* cache, tlc_artifact* artifact) {
@@ -384,7 +370,7 @@ void handlers_that_a_compiler_leaves_behind_are_put_back(void**) {
   Dl_info library{};
   auto* const left_behind = reinterpret_cast<void (*)(int)>(::dlsym(fake_library, "cuModuleUnload"));
   assert_true(::dladdr(reinterpret_cast<void*>(left_behind), &library) != 0);
-  const std::string path = tlcb::cuda::real_path(library.dli_fname);
+  const std::string path = tlcb::real_path(library.dli_fname);
   ::signal(SIGINT, own_handler);
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGXFSZ, own_handler);

@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "cuda/loaded_library.hpp"
 #include "cuda/metadata.hpp"
 #include "cuda/options.hpp"
 #include "cuda/target.hpp"
 #include "cuda_support.hpp"
 #include "support/failure.hpp"
 #include "support/json_parse.hpp"
+#include "support/loaded_library.hpp"
 
 using namespace tlc::test;
 using namespace tlcb;
@@ -163,7 +163,7 @@ void what_is_not_compiled_needs_no_compiler(void**) {
   ::setenv("TLC_NVRTC", "libnvrtc.so", 1);
   assert_fails(fresh.identify(nullptr, cuda_request(kSaxpy), "cuda:sm_90"), TLC_E_UNAVAILABLE, "absolute path");
   // A library, but another one.
-  ::setenv("TLC_NVRTC", tlcb::cuda::real_path("/proc/self/exe").c_str(), 1);
+  ::setenv("TLC_NVRTC", tlcb::real_path("/proc/self/exe").c_str(), 1);
   assert_false(fresh.identify(nullptr, cuda_request(kSaxpy), "cuda:sm_90").ok());
   ::unsetenv("TLC_NVRTC");
 }

@@ -88,4 +88,24 @@ inline std::string text_of(tlc_blob* blob) {
   return data == nullptr ? std::string() : std::string(data, size);
 }
 
+/// Gets or compiles a request whose toolchain is stated, by a callback that is told where to count.
+inline Own<tlc_artifact> get_or_compile(tlc_cache* cache, const char* target, const char* engine,
+                                        tlc_compile_fn compile, int& compiles) {
+  tlc_request* raw = nullptr;
+  assert_int_equal(tlc_request_create(str("test"), &raw, nullptr), TLC_OK);
+  const Own<tlc_request> request(raw);
+  assert_int_equal(tlc_request_set_target(raw, str(target), nullptr), TLC_OK);
+  assert_int_equal(tlc_request_set_engine(raw, str(engine), nullptr), TLC_OK);
+  assert_int_equal(tlc_request_set_toolchain(raw, "stated", 6, nullptr), TLC_OK);
+  tlc_compile_options options;
+  tlc_compile_options_init(&options);
+  options.compile = compile;
+  options.user_data = &compiles;
+  tlc_artifact* artifact = nullptr;
+  Err error;
+  assert_true_msg(tlc_cache_get_or_compile(cache, raw, &options, &artifact, nullptr, &error) == TLC_OK, "%s",
+                  error.message);
+  return Own<tlc_artifact>(artifact);
+}
+
 }  // namespace tlc::test
