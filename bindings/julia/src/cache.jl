@@ -13,7 +13,7 @@ end
 const USE_COUNTS = 16
 
 """
-    Cache(directory=nothing; limit, strict, read_only, durable, verify_strict, memory, ignore_environment, allow_plugins)
+    Cache(directory=nothing; limit, strict, read_only, durable, verify_strict, memory, ignore_environment, allow_plugins, remotes)
     Cache(f, arguments...; options...)
 
 An open cache; several on the same folder share one store, in all processes. With `f` it is closed when `f(cache)` ends.
@@ -27,6 +27,7 @@ An open cache; several on the same folder share one store, in all processes. Wit
 - `memory=true`: no store; keep artifacts in this process only
 - `ignore_environment=true`: ignore `TLC_*` variables
 - `allow_plugins=true`: load plugin files from `TLC_BACKEND_PATH`
+- `remotes`: URLs of remotes, asked in this order: a text or several; `"none"`: not even one that is made of a network folder
 
 `cache[key]` and `get(cache, key, default)` look up. Any task may use it. `close(cache)` ends it; artifacts, modules and compile
 locks stay valid.
@@ -38,7 +39,7 @@ mutable struct Cache
 
     function Cache(directory::Union{Nothing,AbstractString}=nothing; limit::Integer=0, strict::Bool=false, read_only::Bool=false,
                    durable::Bool=false, verify_strict::Bool=false, memory::Bool=false, ignore_environment::Bool=false,
-                   allow_plugins::Bool=false)
+                   allow_plugins::Bool=false, remotes=())
         require_library()
         limit >= 0 || throw(ArgumentError("limit is $limit; it is bytes, 0 for the default"))
         flags = UInt64(0)
@@ -50,10 +51,12 @@ mutable struct Cache
         ignore_environment && (flags |= TLC_OPEN_NO_ENV)
         allow_plugins && (flags |= TLC_OPEN_ALLOW_PLUGINS)
         path = directory === nothing ? "" : String(directory)
+        urls = join(names_of(remotes), " ")
         out, err = Ref{Ptr{tlc_cache}}(C_NULL), new_error()
-        GC.@preserve path begin
+        GC.@preserve path urls begin
             folder = isempty(path) ? EMPTY_STR : tlc_str(pointer(path), sizeof(path))
-            options = Ref(tlc_cache_options(size_to_last(tlc_cache_options), folder, UInt64(limit), flags))
+            elsewhere = isempty(urls) ? EMPTY_STR : tlc_str(pointer(urls), sizeof(urls))
+            options = Ref(tlc_cache_options(size_to_last(tlc_cache_options), folder, UInt64(limit), flags, elsewhere))
             check(tlc_cache_open(options, out, err), err)
         end
         cache = new(out[], false, [UseCount() for _ in 1:USE_COUNTS])

@@ -31,7 +31,7 @@ end
 Counters across processes and since the store was made, as a `NamedTuple`; sizes are of now: `hits`, `misses`, `rejections`,
 `puts`, `not_stored`, `compiles`, `compile_time` and `saved_time` (seconds), `evictions`, `youngest_evicted` (seconds; small: the
 limit is too small; 0: none), `entries` (0 in a namespace's), and in bytes `disk_bytes`, `limit_bytes`, `mapped_bytes`,
-`unlinked_bytes`, `memory_bytes`.
+`unlinked_bytes`, `memory_bytes`; of remotes `remote_gets`, `remote_hits`, `remote_puts`, `remote_errors`.
 """
 function stats(cache::Cache, namespace::Union{Nothing,AbstractString}=nothing)
     out = Ref(tlc_stats(size_to_last(tlc_stats), ntuple(_ -> 0, fieldcount(tlc_stats) - 1)...))
@@ -42,7 +42,9 @@ function stats(cache::Cache, namespace::Union{Nothing,AbstractString}=nothing)
             not_stored=Int(now.not_stored), compiles=Int(now.compiles), compile_time=now.compile_us / 1e6,
             saved_time=now.saved_us / 1e6, evictions=Int(now.evictions), youngest_evicted=Int(now.youngest_evicted_s),
             entries=Int(now.entries), disk_bytes=Int(now.disk_bytes), limit_bytes=Int(now.limit_bytes),
-            mapped_bytes=Int(now.mapped_bytes), unlinked_bytes=Int(now.unlinked_bytes), memory_bytes=Int(now.memory_bytes))
+            mapped_bytes=Int(now.mapped_bytes), unlinked_bytes=Int(now.unlinked_bytes), memory_bytes=Int(now.memory_bytes),
+            remote_gets=Int(now.remote_gets), remote_hits=Int(now.remote_hits), remote_puts=Int(now.remote_puts),
+            remote_errors=Int(now.remote_errors))
 end
 
 # The text that a call of the library gives.

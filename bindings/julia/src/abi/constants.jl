@@ -3,7 +3,7 @@
 # tests/abi/abi.json and says which of the headers' are missing here; library.jl compares them with the library.
 
 const TLC_ABI_MAJOR = UInt32(0)
-const TLC_ABI_MINOR = UInt32(2)
+const TLC_ABI_MINOR = UInt32(3)
 
 const TLC_OK = Int32(0)
 const TLC_MISS = Int32(1)

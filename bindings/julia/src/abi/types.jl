@@ -50,6 +50,7 @@ struct tlc_cache_options
     directory::tlc_str
     limit_bytes::UInt64
     flags::UInt64
+    remotes::tlc_str
 end
 
 struct tlc_member
@@ -108,6 +109,10 @@ struct tlc_stats
     mapped_bytes::UInt64
     unlinked_bytes::UInt64
     memory_bytes::UInt64
+    remote_gets::UInt64
+    remote_hits::UInt64
+    remote_puts::UInt64
+    remote_errors::UInt64
 end
 
 struct tlc_entry
