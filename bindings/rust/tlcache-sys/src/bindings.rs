@@ -108,6 +108,9 @@ pub type tlc_plugin_init_fn = unsafe extern "C" fn(host: *const tlc_host_api, op
 /// `tlc_remote_sink_fn` of the C headers.
 pub type tlc_remote_sink_fn = unsafe extern "C" fn(data: *const c_void, len: usize, user_data: *mut c_void) -> tlc_status;
 
+/// `tlc_remote_init_fn` of the C headers.
+pub type tlc_remote_init_fn = unsafe extern "C" fn(host: *const tlc_host_api, ops: *mut *const tlc_remote_ops, error: *mut tlc_error) -> tlc_status;
+
 /// `tlc_str` of `tlcache.h`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -154,6 +157,7 @@ pub struct tlc_cache_options {
     pub directory: tlc_str,
     pub limit_bytes: u64,
     pub flags: u64,
+    pub remotes: tlc_str,
 }
 
 /// `tlc_member` of `tlcache.h`.
@@ -227,6 +231,10 @@ pub struct tlc_stats {
     pub mapped_bytes: u64,
     pub unlinked_bytes: u64,
     pub memory_bytes: u64,
+    pub remote_gets: u64,
+    pub remote_hits: u64,
+    pub remote_puts: u64,
+    pub remote_errors: u64,
 }
 
 /// `tlc_entry` of `tlcache.h`.
@@ -324,6 +332,17 @@ pub struct tlc_plugin_desc {
     pub build_id: *const c_char,
 }
 
+/// `tlc_remote_item` of `remote.h`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tlc_remote_item {
+    pub struct_size: usize,
+    pub digest: *const u8,
+    pub data: *const c_void,
+    pub len: usize,
+    pub flags: u64,
+}
+
 /// `tlc_remote_ops` of `remote.h`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -340,6 +359,7 @@ pub struct tlc_remote_ops {
     pub put: Option<unsafe extern "C" fn(state: *mut c_void, digest: *const u8, data: *const c_void, len: usize, timeout_ms: i64, error: *mut tlc_error) -> tlc_status>,
     pub remove: Option<unsafe extern "C" fn(state: *mut c_void, digest: *const u8, timeout_ms: i64, error: *mut tlc_error) -> tlc_status>,
     pub close: Option<unsafe extern "C" fn(state: *mut c_void)>,
+    pub put_many: Option<unsafe extern "C" fn(state: *mut c_void, items: *const *const tlc_remote_item, count: usize, timeout_ms: i64, error: *mut tlc_error) -> tlc_status>,
 }
 
 pub const TLC_VERSION_MAJOR: u32 = 0;
@@ -347,7 +367,7 @@ pub const TLC_VERSION_MINOR: u32 = 1;
 pub const TLC_VERSION_PATCH: u32 = 0;
 pub const TLC_VERSION: u32 = 65536;
 pub const TLC_ABI_MAJOR: u32 = 0;
-pub const TLC_ABI_MINOR: u32 = 2;
+pub const TLC_ABI_MINOR: u32 = 3;
 pub const TLC_STRLEN: usize = usize::MAX;
 pub const TLC_OK: tlc_status = 0;
 pub const TLC_MISS: tlc_status = 1;
@@ -428,9 +448,11 @@ pub const TLC_BACKEND_HOST_BOUND: u64 = 1;
 pub const TLC_BACKEND_SURVIVES_FORK: u64 = 2;
 pub const TLC_REGISTER_OVERRIDE: u32 = 1;
 pub const TLC_REGISTER_DEFAULT: u32 = 2;
-pub const TLC_REMOTE_OPS_SIZE: usize = 88;
+pub const TLC_REMOTE_OPS_SIZE: usize = 96;
 pub const TLC_REMOTE_CONCURRENT: u64 = 1;
 pub const TLC_REMOTE_READ_ONLY: u64 = 2;
+pub const TLC_REMOTE_PRIVATE: u64 = 4;
+pub const TLC_REMOTE_REPLACE: u64 = 1;
 
 extern "C" {
     /// Since 0.1; see `tlcache.h`.
@@ -671,17 +693,18 @@ pub(crate) fn layout(add: &mut dyn FnMut(&'static str, Option<&'static str>, usi
     layout_of!(add, tlc_error { struct_size, code, sys_errno, backend_code, message_length, message });
     layout_of!(add, tlc_layout { struct_name, member, offset, size });
     layout_of!(add, tlc_constant { name, value });
-    layout_of!(add, tlc_cache_options { struct_size, directory, limit_bytes, flags });
+    layout_of!(add, tlc_cache_options { struct_size, directory, limit_bytes, flags, remotes });
     layout_of!(add, tlc_member { struct_size, name, data, size, r#type });
     layout_of!(add, tlc_artifact_info { struct_size, name_space, label, digest, generation, created_ns, compile_us, size, member_count, tier });
     layout_of!(add, tlc_compile_options { struct_size, compile, user_data, destroy, cancel, timeout_ms, flags });
     layout_of!(add, tlc_load_options { struct_size, device, context, member });
-    layout_of!(add, tlc_stats { struct_size, hits, misses, rejections, puts, not_stored, compiles, compile_us, saved_us, evictions, youngest_evicted_s, entries, disk_bytes, limit_bytes, mapped_bytes, unlinked_bytes, memory_bytes });
+    layout_of!(add, tlc_stats { struct_size, hits, misses, rejections, puts, not_stored, compiles, compile_us, saved_us, evictions, youngest_evicted_s, entries, disk_bytes, limit_bytes, mapped_bytes, unlinked_bytes, memory_bytes, remote_gets, remote_hits, remote_puts, remote_errors });
     layout_of!(add, tlc_entry { struct_size, digest, key_encoding, key_length, name_space, label, kind, size, created_ns, last_used_s, compile_us, generation });
     layout_of!(add, tlc_host_api { struct_size, abi_major, abi_minor, log, fail, blob_create, blob_data, blob_release, request_find, value_type, value_text, value_int, value_f64, value_count, value_at, bundle_add, bundle_add_guard, bundle_add_absent, log_append, artifact_member_count, artifact_member_at, artifact_find, artifact_folder, artifact_target, file_identity, file_digest, memo_get, memo_put, cancelled });
     layout_of!(add, tlc_backend_ops { struct_size, abi_major, abi_minor, next, name, engine, target_kinds, caps, resolve_target, identify, compile, validate, place, load, symbol, native, unload, probe, close, describe });
     layout_of!(add, tlc_plugin_desc { magic, struct_size, abi_major, abi_minor, min_host_minor, reserved, name, version, license, build_id });
-    layout_of!(add, tlc_remote_ops { struct_size, abi_major, abi_minor, next, name, scheme, caps, open, get, put, remove, close });
+    layout_of!(add, tlc_remote_item { struct_size, digest, data, len, flags });
+    layout_of!(add, tlc_remote_ops { struct_size, abi_major, abi_minor, next, name, scheme, caps, open, get, put, remove, close, put_many });
 }
 
 /// Every constant as this crate has it.
@@ -775,4 +798,6 @@ pub(crate) const CONSTANTS: &[(&str, i64)] = &[
     ("TLC_REMOTE_OPS_SIZE", TLC_REMOTE_OPS_SIZE as i64),
     ("TLC_REMOTE_CONCURRENT", TLC_REMOTE_CONCURRENT as i64),
     ("TLC_REMOTE_READ_ONLY", TLC_REMOTE_READ_ONLY as i64),
+    ("TLC_REMOTE_PRIVATE", TLC_REMOTE_PRIVATE as i64),
+    ("TLC_REMOTE_REPLACE", TLC_REMOTE_REPLACE as i64),
 ];
