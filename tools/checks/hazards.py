@@ -27,6 +27,9 @@ def test_fault(name):
         found = any(os.path.exists(os.path.join(ROOT, place, one)) for place in places
                     for one in (f"{folder}_{rest}.cpp", f"test_{rest}.cpp"))
         return None if found else "no such program"
+    if kind == "abi":
+        found = os.path.exists(os.path.join(ROOT, "tests", "abi", f"test_{topic}.c"))
+        return None if found else "no such program"
     if not os.path.exists(os.path.join(ROOT, script)):
         return f"there is no {script}"
     text = read(script)
