@@ -225,8 +225,14 @@ typedef struct tlc_cache_options {
                         the one that is made of a folder on a network file system. TLC_REMOTES overrides it. @since 0.3 */
 } tlc_cache_options;
 
-/** Clears the options and sets struct_size. @since 0.1 */
+/** Clears the options as they were in 0.1, up to `flags`, and sets struct_size to that: what a program that was built with that
+    version's header has room for. Programs built with this header call tlc_cache_options_init_sized() by this name.
+    @since 0.1 */
 TLC_API void tlc_cache_options_init(tlc_cache_options* options);
+/** Clears the first `size` bytes of the options, which are those that the caller's header has, and sets struct_size.
+    @since 0.3 */
+TLC_API void tlc_cache_options_init_sized(tlc_cache_options* options, size_t size);
+#define tlc_cache_options_init(options) tlc_cache_options_init_sized((options), TLC_SIZEOF(tlc_cache_options, remotes))
 
 /**
  * Opens the cache. Creates the store's folder (mode 0700) on first use. Does not wait for a rebuild of a damaged index:

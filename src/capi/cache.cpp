@@ -40,10 +40,16 @@ tlc_status publish(tlc_cache* cache, const tlc_key* key, const tlc_bundle* bundl
 
 }  // namespace
 
+// The name is also a macro, by which today's programs say how much room they have.
+#undef tlc_cache_options_init
 void tlc_cache_options_init(tlc_cache_options* options) {
-  if (options == nullptr) return;
-  *options = tlc_cache_options{};
-  options->struct_size = TLC_SIZEOF(tlc_cache_options, remotes);
+  tlc_cache_options_init_sized(options, TLC_SIZEOF(tlc_cache_options, flags));
+}
+
+void tlc_cache_options_init_sized(tlc_cache_options* options, size_t size) {
+  if (options == nullptr || size < sizeof options->struct_size) return;
+  std::memset(options, 0, size);
+  options->struct_size = size;
 }
 
 tlc_status tlc_cache_open(const tlc_cache_options* options, tlc_cache** cache, tlc_error* error) {
@@ -51,7 +57,7 @@ tlc_status tlc_cache_open(const tlc_cache_options* options, tlc_cache** cache, t
     TLC_REQUIRE(cache);
     *cache = nullptr;
     tlc_cache_options known;
-    tlc_cache_options_init(&known);
+    tlc_cache_options_init_sized(&known, TLC_SIZEOF(tlc_cache_options, remotes));
     if (Result<void> read = read_options(options, known, "tlc_cache_options"); !read) return std::move(read).error();
     if ((known.flags & ~kOpenFlags) != 0) return make_error(TLC_E_UNSUPPORTED, "flags has an unknown TLC_OPEN_* bit");
     Result<cache::Settings> settings = cache::make_settings(std::string(view_of(known.directory)), known.limit_bytes,

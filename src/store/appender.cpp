@@ -51,15 +51,17 @@ std::optional<TailLock> try_tail(std::mutex& mutex, int fd) {
 }
 
 /// Size of a segment that may be appended to; 0 if it was unlinked, cut or sealed meanwhile.
-std::uint64_t open_end(int fd, std::uint64_t id, std::uint64_t own_end) {
+Result<std::uint64_t> open_end(int fd, std::uint64_t id, std::uint64_t own_end) {
   struct stat st {};
-  if (::fstat(fd, &st) != 0 || st.st_nlink == 0 || st.st_size < static_cast<off_t>(kSegmentHeaderSize)) return 0;
+  if (::fstat(fd, &st) != 0) return io_error(errno, "cannot look at a segment");
+  if (st.st_nlink == 0 || st.st_size < static_cast<off_t>(kSegmentHeaderSize)) return std::uint64_t{0};
   const auto size = static_cast<std::uint64_t>(st.st_size);
   if (size == own_end || size % kAlignment != 0 || size < kSegmentHeaderSize + kSegmentFooterSize) return size;
   SegmentFooter footer{};
   const std::uint64_t at = size - kSegmentFooterSize;
-  const Result<std::size_t> got = port::pread_full(fd, &footer, sizeof footer, static_cast<off_t>(at));
-  if (!got || *got != sizeof footer) return 0;
+  Result<std::size_t> got = port::pread_full(fd, &footer, sizeof footer, static_cast<off_t>(at));
+  if (!got) return std::move(got).error();
+  if (*got != sizeof footer) return std::uint64_t{0};
   return is_segment_footer(footer, id, at) ? 0 : size;
 }
 
@@ -239,7 +241,12 @@ Result<std::optional<Place>> Appender::append_at(std::size_t slot, RecordImage& 
     File& file = **taken;
     const std::optional<TailLock> tail = try_tail(file.mutex, file.fd.get());
     if (!tail) return std::optional<Place>{};
-    const std::uint64_t size = open_end(file.fd.get(), file.id, file.own_end);
+    const Result<std::uint64_t> end = open_end(file.fd.get(), file.id, file.own_end);
+    if (!end) {  // this put fails, and the next takes another segment: a new one each try would fill the folder
+      forget(file.id, slot);
+      return full_disk(end.error());
+    }
+    const std::uint64_t size = *end;
     const std::uint64_t at = align_up(size);
     if (size != 0 && at + image.length() + kSegmentFooterSize <= file.full_size) {
       Result<Place> place = write(file, image, store_key, at, false);
@@ -271,8 +278,8 @@ std::size_t Appender::seal_all() {
     }
     const std::optional<TailLock> tail = try_tail(file->mutex, file->fd.get());
     if (!tail) continue;
-    const std::uint64_t size = open_end(file->fd.get(), file->id, file->own_end);
-    if (size != 0) (void)seal(*file, size);
+    const Result<std::uint64_t> size = open_end(file->fd.get(), file->id, file->own_end);
+    if (size && *size != 0) (void)seal(*file, *size);
     forget(id, slot);
     ++sealed;
   }

@@ -75,7 +75,8 @@ PolicyEntry policy_entry(const IndexRecord& record, std::uint32_t used_minute, b
   entry.sequence = record.sequence;
   entry.name_space = record.namespace_id;
   entry.compile_ms = record.kind == static_cast<std::uint8_t>(Kind::failure) ? 1 : record.compile_ms;
-  entry.made_minute = static_cast<std::uint32_t>(record.created_ns / 60'000'000'000U);
+  // Sequences follow the wall clock and never go back, as it may.
+  entry.made_minute = static_cast<std::uint32_t>(record.sequence / 60'000'000'000U);
   entry.used_minute = used_minute;
   entry.movable = has_user_key || (record.flags & kStrict) == 0;
   return entry;

@@ -33,7 +33,9 @@ void Store::touch(Artifact& artifact) {
   const std::uint32_t minute = port::coarse_minutes();
   if (artifact.stamped_minute.load(std::memory_order_relaxed) == minute) return;
   artifact.stamped_minute.store(minute, std::memory_order_relaxed);
-  control_.stamp(artifact.slot, minute);
+  // Sequences follow the wall clock and never go back, as it may: what is used later has the later stamp.
+  const std::uint64_t at_least = control_.header()->sequence.load(std::memory_order_relaxed) / 60'000'000'000U;
+  control_.stamp(artifact.slot, std::max(minute, static_cast<std::uint32_t>(at_least)));
   if (options_.trace != nullptr)
     options_.trace->note('h', artifact.key(), artifact.header().record_length, artifact.header().compile_us,
                          artifact.meta().name_space);

@@ -26,6 +26,8 @@ from store_reader import read_store
 ROUNDS = int(os.environ.get("TLC_TEST_ROUNDS", "1000"))
 SEED = int(os.environ.get("TLC_TEST_SEED", str(int(time.time()) % 100_000)))
 WORKERS = 4
+# Steps of remotes, and of a store that kills its openers: faults.remote and faults.recovery kill there.
+ELSEWHERE = ("outbox.", "remote.", "open.aside")
 BLOCK = 20  # rounds with one store, at most
 SMALL, LARGE = 8 * MIB, 512 * MIB
 OPEN_S = 5
@@ -149,7 +151,8 @@ class Torture(AgentTest):
             for scenario in SCENARIOS:
                 for step, times in collections.Counter(self.steps_of(scenario)).items():
                     passed[step][scenario.name] = max(times, passed[step].get(scenario.name, 0))
-        self.assertEqual([step for step in step_names() if step not in passed], [], "steps that no scenario passes")
+        self.assertEqual([step for step in step_names() if step not in passed and not step.startswith(ELSEWHERE)], [],
+                         "steps that no scenario passes")
         return passed
 
     def steps_of(self, scenario):

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IDENTIFIER = r"[A-Za-z_]\w*!?"
 
 UNBOUND = {
-    "the package makes texts, options and results itself, from its mirrors": """tlc_str_from tlc_cache_options_init
+    "the package makes texts, options and results itself, from its mirrors": """tlc_str_from tlc_cache_options_init tlc_cache_options_init_sized
         tlc_compile_options_init tlc_load_options_init""",
     "no use: the package has the values it gave itself": """tlc_request_find tlc_value_type tlc_value_text tlc_value_int
         tlc_value_f64 tlc_value_count tlc_value_at tlc_request_target tlc_request_engine tlc_request_namespace

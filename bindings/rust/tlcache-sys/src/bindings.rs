@@ -485,6 +485,8 @@ extern "C" {
     pub fn tlc_set_log(level: i32, r#fn: Option<tlc_log_fn>, user_data: *mut c_void, destroy: Option<unsafe extern "C" fn(arg0: *mut c_void)>, error: *mut tlc_error) -> tlc_status;
     /// Since 0.1; see `tlcache.h`.
     pub fn tlc_cache_options_init(options: *mut tlc_cache_options);
+    /// Since 0.3; see `tlcache.h`.
+    pub fn tlc_cache_options_init_sized(options: *mut tlc_cache_options, size: usize);
     /// Since 0.1; see `tlcache.h`.
     pub fn tlc_cache_open(options: *const tlc_cache_options, cache: *mut *mut tlc_cache, error: *mut tlc_error) -> tlc_status;
     /// Since 0.1; see `tlcache.h`.

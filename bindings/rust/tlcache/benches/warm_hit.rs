@@ -30,7 +30,7 @@ impl Bare {
         // SAFETY: options are zero but for what is set; outs are ours; NULL is no error wanted.
         unsafe {
             let mut options: sys::tlc_cache_options = std::mem::zeroed();
-            sys::tlc_cache_options_init(&mut options);
+            sys::tlc_cache_options_init_sized(&mut options, std::mem::size_of::<sys::tlc_cache_options>());
             options.directory = sys::tlc_str { data: text.as_ptr().cast(), len: text.len() };
             assert_eq!(sys::tlc_cache_open(&options, &mut cache, std::ptr::null_mut()), sys::TLC_OK);
             let none = std::ptr::null_mut();
