@@ -12,7 +12,7 @@
 
 // clang-format off
 #define AGENT_FUNCTIONS(X) \
-  X(tlc_error_init) X(tlc_status_name) X(tlc_blob_data) X(tlc_blob_release) X(tlc_cache_options_init) \
+  X(tlc_error_init) X(tlc_status_name) X(tlc_blob_data) X(tlc_blob_release) X(tlc_cache_options_init_sized) \
   X(tlc_cache_open) X(tlc_cache_close) X(tlc_request_create) X(tlc_request_destroy) X(tlc_request_set_target) \
   X(tlc_request_set_no_toolchain) X(tlc_request_add_text) X(tlc_request_begin_list) X(tlc_request_begin_map) \
   X(tlc_request_end) X(tlc_request_key) X(tlc_cache_key) X(tlc_key_release) X(tlc_bundle_create) \
