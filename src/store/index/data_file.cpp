@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::uint64_t kSmallStep = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLargeStep = std::uint64_t{16} << 20;
-/// What a transaction of some dozens of operations dirties, copies of branches and the free list
-/// included.
+/// What a transaction of some dozens of operations dirties in pages of 4 KiB, copies of branches and
+/// the free list included; in the largest pages one of a few. No more is asked for there: a smaller
+/// room lets the removals of a full disk begin, and a commit that finds none fails as a whole.
 constexpr std::uint64_t kLeastRoom = std::uint64_t{512} << 10;
 
 std::uint64_t nanoseconds(const timespec& time) {

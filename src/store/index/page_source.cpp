@@ -15,7 +15,7 @@ std::size_t native_index_page_size() {
   return std::min(port::page_size(), kMaxPageSize);
 }
 
-Result<PageSource> PageSource::open(port::Fd file, std::size_t map_size, bool use_pread) {
+Result<PageSource> PageSource::open(port::Fd file, std::size_t map_size, bool use_pread, std::size_t page_size) {
   std::optional<port::Mapping> mapping;
   if (!use_pread) {
     auto mapped = port::Mapping::map_read(file.get(), map_size);
@@ -24,14 +24,14 @@ Result<PageSource> PageSource::open(port::Fd file, std::size_t map_size, bool us
     (void)madvise(mapped->data(), map_size, MADV_RANDOM);
     mapping.emplace(std::move(*mapped));
   }
-  return PageSource(std::move(file), std::move(mapping), map_size);
+  return PageSource(std::move(file), std::move(mapping), map_size, page_size);
 }
 
-PageSource::PageSource(port::Fd file, std::optional<port::Mapping> mapping, std::size_t map_size)
+PageSource::PageSource(port::Fd file, std::optional<port::Mapping> mapping, std::size_t map_size, std::size_t page_size)
     : file_(std::move(file)),
       mapping_(std::move(mapping)),
       base_(mapping_ ? mapping_->data() : nullptr),
-      page_size_(native_index_page_size()),
+      page_size_(page_size),
       page_limit_(map_size / page_size_) {
   known_end_.store(file_size(), std::memory_order_relaxed);
 }

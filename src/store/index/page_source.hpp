@@ -41,7 +41,9 @@ class PageBuffer {
 
 class PageSource {
  public:
-  static Result<PageSource> open(port::Fd file, std::size_t map_size, bool use_pread);
+  /// `page_size` is the file's: another than the system's is for files that another kernel made.
+  static Result<PageSource> open(port::Fd file, std::size_t map_size, bool use_pread,
+                                 std::size_t page_size = native_index_page_size());
 
   PageSource(PageSource&& other) noexcept;
   PageSource& operator=(PageSource&&) = delete;
@@ -62,7 +64,7 @@ class PageSource {
   [[nodiscard]] std::uint64_t file_size() const;                          ///< fstat
 
  private:
-  PageSource(port::Fd file, std::optional<port::Mapping> mapping, std::size_t map_size);
+  PageSource(port::Fd file, std::optional<port::Mapping> mapping, std::size_t map_size, std::size_t page_size);
 
   const std::uint8_t* read(std::uint64_t number, PageBuffer& buffer) const;
   bool grown_past(std::uint64_t end) const;  // asks fstat

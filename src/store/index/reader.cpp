@@ -10,8 +10,8 @@
 namespace tlc::store {
 
 Result<IndexReader> IndexReader::open(port::Fd data_file, const IndexControl* control, std::size_t map_size,
-                                      bool use_pread) {
-  auto pages = PageSource::open(std::move(data_file), map_size, use_pread);
+                                      bool use_pread, std::size_t page_size) {
+  auto pages = PageSource::open(std::move(data_file), map_size, use_pread, page_size);
   if (!pages.ok()) return std::move(pages).error();
   return IndexReader(std::move(*pages), control);
 }

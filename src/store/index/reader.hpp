@@ -29,9 +29,9 @@ class IndexReader {
 
   /// `control` outlives the reader; nullptr says that nobody writes the file. `map_size` is the
   /// store's fixed map size. With `use_pread` pages are read, not mapped (some 5 us a look-up):
-  /// where mapping fails or the file is not trusted to keep its length.
-  static Result<IndexReader> open(port::Fd data_file, const IndexControl* control, std::size_t map_size,
-                                  bool use_pread);
+  /// where mapping fails or the file is not trusted to keep its length. `page_size` is the file's.
+  static Result<IndexReader> open(port::Fd data_file, const IndexControl* control, std::size_t map_size, bool use_pread,
+                                  std::size_t page_size = native_index_page_size());
 
   /// The record of `key`. The caller checks it with intact().
   Lookup get(const trust::Digest& key, IndexRecord& out) const;

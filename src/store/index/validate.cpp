@@ -274,11 +274,11 @@ const char* meta_fault(const Meta& newest, const Meta& other, std::size_t map_si
   return nullptr;
 }
 
-Result<PageSource> open_pages(int data_file, std::size_t map_size) {
+Result<PageSource> open_pages(int data_file, std::size_t map_size, std::size_t page_size) {
   for (const bool use_pread : {false, true}) {
     port::Fd own(fcntl(data_file, F_DUPFD_CLOEXEC, 3));
     if (!own) return io_error(errno, "cannot validate the index");
-    auto pages = PageSource::open(std::move(own), map_size, use_pread);
+    auto pages = PageSource::open(std::move(own), map_size, use_pread, page_size);
     if (pages.ok() || use_pread) return pages;
   }
   return make_error(TLC_E_INTERNAL, "cannot validate the index");
@@ -286,9 +286,9 @@ Result<PageSource> open_pages(int data_file, std::size_t map_size) {
 
 }  // namespace
 
-Result<ValidationReport> validate(int data_file, std::size_t map_size, const IndexControl* control,
-                                  bool check_records) {
-  auto pages = open_pages(data_file, map_size);
+Result<ValidationReport> validate(int data_file, std::size_t map_size, const IndexControl* control, bool check_records,
+                                  std::size_t page_size) {
+  auto pages = open_pages(data_file, map_size, page_size);
   if (!pages.ok()) return std::move(pages).error();
   ValidationReport report;
   NoHooks none;

@@ -12,6 +12,7 @@
 
 #include "port/result.hpp"
 #include "store/index/control_word.hpp"
+#include "store/index/page_source.hpp"
 
 namespace tlc::store {
 
@@ -28,8 +29,8 @@ struct ValidationReport {
 /// Checks the file of descriptor `data_file`. With `control` its word must be the file's newest
 /// transaction or the one before (a writer died before it published). With `check_records` every
 /// record must be intact() for its key. An Error only where the file cannot be read at all; a
-/// damaged file is a report that is not valid.
+/// damaged file is a report that is not valid; so is one whose pages are not of `page_size`.
 Result<ValidationReport> validate(int data_file, std::size_t map_size, const IndexControl* control,
-                                  bool check_records = false);
+                                  bool check_records = false, std::size_t page_size = native_index_page_size());
 
 }  // namespace tlc::store

@@ -78,7 +78,7 @@ void damage(const Base& base, Image& copy, Random& random) {
       break;
     case 1:  // bits in headers and node tables
       for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
-        flip(some_page(base, random) * size + random.below(random.one_in(2) ? 16 : 256));
+        flip(some_page(base, random) * size + random.below(random.one_in(2) ? 16 : size / 16));
       }
       break;
     case 2:  // bits in the metas
@@ -103,7 +103,7 @@ void damage(const Base& base, Image& copy, Random& random) {
       break;
     default: {  // one 16-bit field
       const std::uint64_t values[] = {random(), size, random.below(64) * 2};
-      store_word<std::uint16_t>(copy.page(a) + 2 * random.below(random.one_in(2) ? 8 : 64),
+      store_word<std::uint16_t>(copy.page(a) + 2 * random.below(random.one_in(2) ? 8 : size / 64),
                                 static_cast<std::uint16_t>(values[random.below(3)]));
     }
   }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "index_support.hpp"
+#include "store/index/page_source.hpp"
 
 namespace {
 
@@ -166,8 +167,11 @@ void many_threads_one_reader(void**) {
 }
 
 // A full map refuses to store, says so, still removes, and stores again after that.
+// The map is of so many pages that those over the limit are enough for three transactions of 100 records each in
+// another leaf, as the store's own map is for its batches.
 void full_map_refuses_clearly(void**) {
-  Index index(std::size_t{4} << 20);
+  const std::size_t page_size = tlc::store::native_index_page_size();
+  Index index(1024 * page_size);
   std::uint64_t stored = 0;
   tlc::Error refused;
   while (refused.message.empty()) {
@@ -182,7 +186,7 @@ void full_map_refuses_clearly(void**) {
       }
     }
     need(index.writer->commit());  // what was put before the refusal is kept
-    assert_true(stored < 100000);
+    assert_true(stored < 25 * page_size);
   }
   assert_int_equal(refused.status, TLC_NOT_STORED);
   assert_non_null(strstr(refused.message.c_str(), "full"));
@@ -191,15 +195,15 @@ void full_map_refuses_clearly(void**) {
 
   for (std::uint64_t from = 0; from + 50 < stored / 2; from += 50) index.remove(from, from + 50);
   assert_false(index.writer->nearly_full());
-  index.put(500000, 500100, 2);
-  assert_true(holds(index.reader(), 500050, 2));
+  index.put(5000000, 5000100, 2);
+  assert_true(holds(index.reader(), 5000050, 2));
   assert_true(index.validate().valid);
 }
 
 // Full and emptied again and again in small steps: free pages are used, the file stays within its
 // map.
 void turnover_in_a_small_map(void**) {
-  Index index(std::size_t{2} << 20);
+  Index index(std::max(std::size_t{2} << 20, 256 * tlc::store::native_index_page_size()));
   constexpr std::uint64_t kLive = 2400;
   for (std::uint64_t from = 0; from < 30 * kLive; from += 40) {
     index.put(from, from + 40, from);
@@ -210,6 +214,42 @@ void turnover_in_a_small_map(void**) {
   assert_u64(report.entries, kLive);
 }
 
+// Files with the pages of other kernels, in each size that there is; as the tests under faults.page_* see them, but
+// also with sanitizers.
+void pages_of_other_kernels(void**) {
+  constexpr std::uint64_t kCount = 20000;
+  for (const std::size_t page_size : {4096U, 8192U, 16384U, 32768U}) {
+    Index index;
+    index.start_with_pages(page_size);
+    for (std::uint64_t from = 0; from < kCount; from += 500) index.put(from, from + 500, from);
+    for (std::uint64_t from = 0; from < kCount; from += 1000) index.remove(from, from + 500);
+    for (const bool use_pread : {false, true}) {
+      const IndexReader reader =
+          need(IndexReader::open(index.data(), index.control.get(), index.map_size, use_pread, page_size));
+      for (std::uint64_t number = 0; number < kCount; number += 7) {
+        assert_true(number / 500 % 2 == 0 ? lacks(reader, number) : holds(reader, number, number / 500 * 500));
+      }
+      std::uint64_t visited = 0;
+      assert_true(reader.for_each([&](const Digest& key, const IndexRecord& record) {
+        visited += tlc::store::intact(record, key) ? 1 : 0;
+        return true;
+      }) == Lookup::hit);
+      assert_u64(visited, kCount / 2);
+      assert_u64(reader.used_bytes() % page_size, 0U);
+    }
+    const tlc::port::Fd file = index.data();
+    const auto report = need(tlc::store::validate(file.get(), index.map_size, index.control.get(), true, page_size));
+    assert_true_msg(report.valid, "%s", report.error);
+    assert_u64(report.entries, kCount / 2);
+    // Read as if its pages were of another size it is no index of ours.
+    const std::size_t other = page_size == 4096 ? 16384 : 4096;
+    assert_false(need(tlc::store::validate(file.get(), index.map_size, index.control.get(), true, other)).valid);
+    const IndexReader misled = need(IndexReader::open(index.data(), index.control.get(), index.map_size, false, other));
+    IndexRecord record;
+    assert_true(misled.get(make_key(501), record) == Lookup::corrupt);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -218,6 +258,7 @@ int main() {
       cmocka_unit_test(two_hundred_thousand),     cmocka_unit_test(visit_can_stop),
       cmocka_unit_test(visit_beside_a_writer),    cmocka_unit_test(many_threads_one_reader),
       cmocka_unit_test(full_map_refuses_clearly), cmocka_unit_test(turnover_in_a_small_map),
+      cmocka_unit_test(pages_of_other_kernels),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -22,6 +22,8 @@
 #include "port/fd.hpp"
 #include "port/file.hpp"
 #include "store/index/control_word.hpp"
+#include "store/index/data_file.hpp"
+#include "store/index/page.hpp"
 #include "store/index/reader.hpp"
 #include "store/index/record.hpp"
 #include "store/index/validate.hpp"
@@ -134,6 +136,45 @@ class SharedControl {
   IndexControl* word_;
 };
 
+/// What a file holds.
+inline std::vector<std::uint8_t> read_all(int fd) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(lseek(fd, 0, SEEK_END)));
+  const std::size_t got = need(port::pread_full(fd, bytes.data(), bytes.size(), 0));
+  bytes.resize(got);
+  return bytes;
+}
+
+/// Makes a file of exactly these bytes: a new one, since some file systems write out at once what takes the place of
+/// what was truncated.
+inline port::Fd write_all(const std::string& path, const std::vector<std::uint8_t>& bytes) {
+  std::filesystem::remove(path);
+  port::Fd file = need(port::open_at(AT_FDCWD, path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
+  need(port::pwrite_full(file.get(), bytes.data(), bytes.size(), 0));
+  return file;
+}
+
+/// The metas of an empty index with pages of this size. liblmdb goes on with the size that it finds in a file, so on
+/// any kernel it can be made to write the files of others.
+inline std::vector<std::uint8_t> empty_metas(std::size_t page_size, std::size_t map_size) {
+  std::vector<std::uint8_t> bytes(2 * page_size);
+  store::Meta meta{};
+  meta.magic = store::kLmdbMagic;
+  meta.version = store::kLmdbDataVersion;
+  meta.map_size = map_size;
+  meta.free_list.pad = static_cast<std::uint32_t>(page_size);
+  meta.free_list.flags = 8;
+  meta.free_list.root = meta.main.root = store::kEmptyTree;
+  meta.last_page = 1;
+  for (const std::uint64_t number : {0U, 1U}) {
+    std::uint8_t* page = bytes.data() + number * page_size;
+    const std::uint16_t flags = store::kMetaPage;
+    std::memcpy(page, &number, sizeof number);
+    std::memcpy(page + 10, &flags, sizeof flags);
+    std::memcpy(page + store::kPageHeaderSize, &meta, sizeof meta);
+  }
+  return bytes;
+}
+
 /// A folder with an index, its control word and an open writer.
 struct Index {
   explicit Index(std::size_t size = kMapSize) : map_size(size) { open(); }
@@ -141,6 +182,15 @@ struct Index {
   void open() {
     writer =
         std::make_unique<IndexWriter>(need(IndexWriter::open(folder.fd(), folder.path(), control.get(), map_size)));
+  }
+  /// Starts over with an empty index of another page size. Its readers and validators must be told of it.
+  void start_with_pages(std::size_t page_size) {
+    writer.reset();
+    const port::Fd file = write_all(folder.file(store::kDataFileName), empty_metas(page_size, map_size));
+    control->txnid = 0;
+    store::store_signature(file.get(), *control.get());  // so that it is not validated, with the system's page size
+    writer = std::make_unique<IndexWriter>(
+        need(IndexWriter::open(folder.fd(), folder.path(), control.get(), map_size, true)));
   }
   [[nodiscard]] port::Fd data(int flags = O_RDONLY) const {
     return need(port::open_at(folder.fd(), store::kDataFileName, flags));
@@ -171,20 +221,5 @@ struct Index {
   SharedControl control;
   std::unique_ptr<IndexWriter> writer;
 };
-
-/// What a file holds.
-inline std::vector<std::uint8_t> read_all(int fd) {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(lseek(fd, 0, SEEK_END)));
-  const std::size_t got = need(port::pread_full(fd, bytes.data(), bytes.size(), 0));
-  bytes.resize(got);
-  return bytes;
-}
-
-/// Makes a file of exactly these bytes.
-inline port::Fd write_all(const std::string& path, const std::vector<std::uint8_t>& bytes) {
-  port::Fd file = need(port::open_at(AT_FDCWD, path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
-  need(port::pwrite_full(file.get(), bytes.data(), bytes.size(), 0));
-  return file;
-}
 
 }  // namespace tlc::test

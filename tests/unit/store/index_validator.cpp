@@ -13,23 +13,41 @@ using tlc::store::kNodeHeaderSize;
 using tlc::store::kPageHeaderSize;
 using tlc::store::Meta;
 
+/// What is removed from the image. A list of free pages leaves its leaf when it takes half a page, and larger pages
+/// hold more of the list and more of the keys: so the keys that make such a list grow with the square of the page size.
+std::uint64_t removed_keys() {
+  const std::uint64_t ratio = Image::page_size() / 4096;
+  return 5000 * ratio * ratio;
+}
+
 /// An index with branches, leaves, free pages, and free lists in a leaf and in overflow pages.
 std::vector<std::uint8_t> make_image() {
+  const std::uint64_t keys = removed_keys() + 20000;
   Index index;
-  index.put(0, 30000, 1);
-  index.remove(0, 20000);
+  index.put(0, keys, 1);
+  index.remove(0, removed_keys());
   Random random{1};
   for (unsigned round = 0; round < 50; ++round) {
-    const std::uint64_t from = random.below(30000);
+    const std::uint64_t from = random.below(keys);
     index.put(from, from + random.below(8), 2 + round);
   }
   index.writer.reset();
-  return read_all(index.data().get());
+  auto bytes = read_all(index.data().get());
+  Image image(bytes);
+  bytes.resize((image.meta(image.newest()).last_page + 1) * Image::page_size());  // not the room ahead
+  return bytes;
 }
 
 const Image& image() {
   static const Image made(make_image());
   return made;
+}
+
+/// An overflow page with a list of free pages.
+std::uint64_t list_page(Image& copy) {
+  const auto overflow = copy.tree(false).overflow;
+  if (overflow.empty()) give_up("no free list of the image is in an overflow page");
+  return overflow.front();
 }
 
 /// The validator's word on the image after `damage`.
@@ -99,7 +117,7 @@ void page_used_twice(void**) {
     std::memcpy(copy.node(branch, false, 1), copy.node(branch, false, 0), 6);  // the child
   });
   expect("page used twice", [](Image& copy) {  // a page of the tree that is on a free list too
-    const std::uint64_t first = copy.tree(false).overflow.front();
+    const std::uint64_t first = list_page(copy);
     const auto count = tlc::store::load<std::uint64_t>(copy.page(first) + kPageHeaderSize);
     const auto lowest = copy.page(first) + kPageHeaderSize + 8 * count;
     store_word<std::uint64_t>(lowest, 2);
@@ -189,15 +207,15 @@ void wrong_free_lists(void**) {
     store_word<std::uint64_t>(node + kNodeHeaderSize, std::uint64_t{1} << 40);
   });
   expect("free list out of order", [](Image& copy) {
-    std::uint8_t* list = copy.page(copy.tree(false).overflow.front()) + kPageHeaderSize;
+    std::uint8_t* list = copy.page(list_page(copy)) + kPageHeaderSize;
     std::memcpy(list + 16, list + 8, 8);
   });
   expect("free list count wrong", [](Image& copy) {
-    std::uint8_t* list = copy.page(copy.tree(false).overflow.front()) + kPageHeaderSize;
+    std::uint8_t* list = copy.page(list_page(copy)) + kPageHeaderSize;
     store_word<std::uint64_t>(list, std::uint64_t{1} << 50);
   });
   expect("overflow page header wrong",
-         [](Image& copy) { store_word<std::uint32_t>(copy.page(copy.tree(false).overflow.front()) + 12, 0); });
+         [](Image& copy) { store_word<std::uint32_t>(copy.page(list_page(copy)) + 12, 0); });
 }
 
 void truncated_file(void**) {

@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "index_support.hpp"
+#include "store/index/page_source.hpp"
 
 namespace {
 
@@ -46,7 +47,7 @@ void half_made_file_is_replaced(void**) {
   Index index;
   index.writer.reset();
   auto half = read_all(index.data().get());
-  half.resize(4096);
+  half.resize(tlc::store::native_index_page_size());
   std::filesystem::remove(index.folder.file("data.mdb"));
   write_all(index.folder.file("data.mdb.new"), half);
   index.open();
@@ -89,8 +90,8 @@ void damaged_file_is_refused_at_open(void**) {
   index.put(0, 1000, 1);
   index.writer.reset();
   const auto file = index.data(O_RDWR);
-  const std::vector<std::uint8_t> zeros(4096);
-  need(tlc::port::pwrite_full(file.get(), zeros.data(), zeros.size(), off_t{4096} * 5));
+  const std::vector<std::uint8_t> zeros(tlc::store::native_index_page_size());
+  need(tlc::port::pwrite_full(file.get(), zeros.data(), zeros.size(), static_cast<off_t>(zeros.size() * 5)));
   auto opened = IndexWriter::open(index.folder.fd(), index.folder.path(), index.control.get(), kMapSize);
   assert_false(opened.ok());
   assert_int_equal(opened.error().status, TLC_E_CORRUPT);
@@ -106,7 +107,7 @@ void validation_is_skipped_only_for_the_known_file(void**) {
     // Damage that only the validator sees: a page that leaked. Made before the signature is taken.
     const auto file = index.data(O_RDWR);
     auto bytes = read_all(file.get());
-    for (const std::size_t meta : {std::size_t{0}, std::size_t{4096}}) {
+    for (const std::size_t meta : {std::size_t{0}, tlc::store::native_index_page_size()}) {
       std::uint64_t last = 0;
       memcpy(&last, &bytes[meta + 136], 8);
       ++last;
