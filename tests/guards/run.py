@@ -110,7 +110,7 @@ class Tree:
 
     def test(self, words):
         """Exit code and output of a test of the build, with more arguments."""
-        if self.programs is None:
+        if self.programs is None or "command" not in self.programs.get(words[0], {}):  # which was built just now
             code, output = run("ctest", "--test-dir", self.build, "--show-only=json-v1")
             if code != 0:
                 raise Failed(output)
