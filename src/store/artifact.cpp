@@ -129,6 +129,14 @@ void Artifact::release() {
   }
 }
 
+// Not so small that what two lanes write would lie in one cache line.
+ArtifactTable::ArtifactTable() {
+  for (Lane& lane : lanes_) {
+    lane.uses.reserve(16);
+    lane.hits.reserve(32);
+  }
+}
+
 ArtifactTable::~ArtifactTable() = default;
 
 void ArtifactTable::enroll(Artifact* artifact) {

@@ -182,7 +182,7 @@ class ArtifactTable : public std::enable_shared_from_this<ArtifactTable> {
   class InLane;
   class Exclusive;
 
-  ArtifactTable() = default;
+  ArtifactTable();
   void detach(Artifact* artifact, std::vector<std::unique_ptr<Artifact>>& freed);
   std::int64_t references(const Artifact& artifact) const;
   void enroll(Artifact* artifact);
