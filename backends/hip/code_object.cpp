@@ -25,6 +25,7 @@ namespace {
 constexpr std::uint16_t kMachine = 224;
 constexpr unsigned char kOsAbiHsa = 0x40;
 constexpr std::uint32_t kMetadataNote = 32;
+constexpr char kOwner[] = "AMDGPU";  // with its NUL
 constexpr std::string_view kTriple = "amdgcn-amd-amdhsa--";
 
 struct Processor {
@@ -101,7 +102,8 @@ std::string_view find_note(std::string_view notes) {
     const std::string_view owner = notes.substr(0, head.n_namesz);
     notes.remove_prefix(aligned(head.n_namesz));
     if (head.n_descsz > notes.size()) return {};
-    if (head.n_type == kMetadataNote && owner == std::string_view("AMDGPU", 7)) return notes.substr(0, head.n_descsz);
+    if (head.n_type == kMetadataNote && owner == std::string_view(kOwner, sizeof kOwner))
+      return notes.substr(0, head.n_descsz);
     notes.remove_prefix(std::min<std::uint64_t>(aligned(head.n_descsz), notes.size()));
   }
   return {};

@@ -89,7 +89,7 @@ std::string find_device_library(const std::string& clang, const TargetId& target
                   "/usr/lib64/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode"});
   const std::string isa = "oclc_isa_version_" + target.processor.substr(3) + ".bc";
   for (const std::string& folder : folders) {
-    if (folder.starts_with('/') && is_file(folder + "/" + isa)) return folder;
+    if (folder.starts_with('/') && is_file(std::string(folder).append("/").append(isa))) return folder;
   }
   return {};
 }
@@ -167,14 +167,15 @@ std::optional<Clang> consider(Host host, tlc_call* call, const std::string& path
 /// Headers from memory lie in a folder; no name of theirs may lead out of it.
 void write_headers(const std::string& folder, const DeviceSource& request) {
   for (const auto& [name, text] : request.headers) {
-    const std::string path = folder + "/" + name;
+    const std::string path = std::string(folder).append("/").append(name);
     for (std::size_t slash = path.find('/', folder.size() + 1); slash != std::string::npos;
          slash = path.find('/', slash + 1)) {
       ::mkdir(path.substr(0, slash).c_str(), 0700);
     }
     std::ofstream file(path, std::ios::binary);
     file << text;
-    if (!file.flush()) throw Failure(TLC_E_IO, "header '" + name + "' could not be written to " + folder);
+    if (!file.flush())
+      throw Failure(TLC_E_IO, std::string("header '").append(name).append("' could not be written to ").append(folder));
   }
 }
 

@@ -205,7 +205,9 @@ void without_a_device_it_is_said_what_is_missing(void**) {
   assert_fails(fresh.load(nullptr, artifact, nullptr), TLC_E_UNAVAILABLE, "/dev/kfd");
   assert_fails(fresh.resolve_target(nullptr, "hip:native"), TLC_E_UNAVAILABLE, "hip:gfx90a");
   runtime().device_count = 1;
-  assert_ok(fresh.load(nullptr, artifact, nullptr));  // it is asked again
+  const auto module = fresh.load(nullptr, artifact, nullptr);  // it is asked again
+  assert_ok(module);
+  fresh.unload(*module);
 }
 
 tlc_status counting_compile(const tlc_request*, const tlc_key*, tlc_bundle* bundle, tlc_log*, tlc_error* error,
