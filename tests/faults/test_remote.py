@@ -151,6 +151,7 @@ class Sharing(Hosts):
             self.compile(b, key)
         self.assertEqual(self.compiles(), 3)
 
+    @unittest.skipUnless(SHIM, "a sanitizer has threads of its own")
     def test_no_thread_until_there_is_something_to_do(self):
         def threads(agent):
             return len(os.listdir(f"/proc/{agent.process.pid}/task"))
