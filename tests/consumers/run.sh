@@ -16,7 +16,7 @@ prefix=$work/prefix
 dir=$work/$name
 libdir() { sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt"; }
 lib=$prefix/$(libdir)
-[ "$name" = install ] && rm -rf "$work"
+[ "$name" = install ] && rm -rf "$prefix"  # those that need no prefix may be at work beside it
 rm -rf "$dir"
 mkdir -p "$dir"
 store=$dir/store
