@@ -38,6 +38,13 @@ struct Opened {
   std::optional<trust::MacKey> user_key;
 };
 
+/// Those of all caches on the store in this process.
+std::shared_ptr<Flights> flights_of(store::Store* store) {
+  const auto make = [] { return std::make_shared<Flights>(); };
+  if (store == nullptr) return make();
+  return std::static_pointer_cast<Flights>(store->companion(make));
+}
+
 std::shared_ptr<store::Trace> open_trace(const Settings& settings) {
   if (settings.trace.empty()) return nullptr;
   Result<std::shared_ptr<store::Trace>> trace = store::Trace::open(settings.trace);
@@ -103,9 +110,7 @@ Result<std::unique_ptr<Local>> Local::open(const Settings& settings) {
     }
   }
   store::Store* store = local->store_.get();
-  local->flights_ = store == nullptr ? std::make_shared<Flights>()
-                                     : std::static_pointer_cast<Flights>(store->companion(
-                                           []() -> std::shared_ptr<void> { return std::make_shared<Flights>(); }));
+  local->flights_ = flights_of(store);
   local->files_ =
       std::make_unique<store::FileMemo>(store == nullptr ? -1 : store->dir(), store != nullptr && !store->read_only());
   if (!settings.disabled) local->remotes_ = open_remotes(settings, local->location_, local->store_, local->user_key_);

@@ -79,8 +79,7 @@ impl fmt::Debug for Module {
 /// The address of a symbol, valid while its module is. Calling it is the caller's to vouch for: only they know its type.
 ///
 /// ```no_run
-/// # fn main() -> tlcache::Result<()> {
-/// # let module: tlcache::Module = todo!();
+/// # fn add_of(module: &tlcache::Module) -> tlcache::Result<()> {
 /// let symbol = module.symbol("add")?;
 /// // SAFETY: the source says `int add(int, int)`, and the module lives until the last call.
 /// let add: extern "C" fn(i32, i32) -> i32 = unsafe { std::mem::transmute(symbol.address()) };
