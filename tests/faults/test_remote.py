@@ -137,6 +137,8 @@ class Sharing(Hosts):
         self.compile(c, "strict")
         self.assertEqual(self.compiles(), 4)
 
+    @unittest.skipIf("thread" in os.environ.get("TLC_TEST_SANITIZER", ""),
+                     "ThreadSanitizer takes a thread of the child for the parent's of the same address")
     def test_fork(self):
         a = self.host("a")
         self.compile(a, "before")
