@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "key/char_set.hpp"
 #include "key/reader.hpp"
 #include "key/target.hpp"
 #include "trust/hash.hpp"
@@ -40,20 +41,17 @@ std::string quoted(std::string_view name) {
   return is_utf8(name) ? "\"" + std::string(name) + "\"" : std::string("with invalid UTF-8");
 }
 
-bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-         c == '/' || c == '+' || c == '-';
-}
+constexpr CharSet kWord("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/+-");
 
 Result<void> check_word(std::string_view what, std::string_view word, std::size_t limit) {
   if (word.empty() || word.size() > limit) {
     return make_error(TLC_E_INVALID, "the " + std::string(what) + " has " + std::to_string(word.size()) +
                                          " bytes; give it 1 to " + std::to_string(limit));
   }
-  const auto bad = std::find_if_not(word.begin(), word.end(), is_word_char);
-  if (bad != word.end()) {
+  const std::size_t bad = kWord.first_other(word);
+  if (bad != word.size()) {
     return make_error(TLC_E_INVALID, "the " + std::string(what) + " has a character outside " +
-                                         "[A-Za-z0-9._/+-] at byte " + std::to_string(bad - word.begin()));
+                                         "[A-Za-z0-9._/+-] at byte " + std::to_string(bad));
   }
   return {};
 }

@@ -2,6 +2,8 @@
 #include "key/request.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "key/target.hpp"
 
@@ -10,6 +12,8 @@ namespace tlc::key {
 namespace {
 
 constexpr std::size_t kMaxLabel = 4096;
+// Eight entries are 1024 bytes: the most that glibc's allocator hands out from a thread's own list.
+constexpr std::size_t kFewFields = 8;
 
 std::string_view as_text(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -19,7 +23,7 @@ std::string_view as_text(std::span<const std::uint8_t> bytes) {
 
 Request::Request(Origin origin) : origin_(origin) {
   root_.type = Type::map;
-  root_.items.reserve(16);
+  root_.items.reserve(kFewFields);
 }
 
 Error Request::keep(Error error) {
@@ -44,8 +48,9 @@ Result<Value*> Request::add(std::string_view name, Type type, Flags flags) {
   } else if (auto r = check_name(name, depth_ == 0, origin_); !r) {
     return keep(r.error());
   }
-  if (parent.items.empty()) parent.items.reserve(8);
-  Value& value = parent.items.emplace_back(name, Value{}).second;
+  if (parent.items.empty()) parent.items.reserve(kFewFields);
+  Value& value =
+      parent.items.emplace_back(std::piecewise_construct, std::forward_as_tuple(name), std::forward_as_tuple()).second;
   value.type = type;
   value.flags = flags & (kDigestOnly | kBorrowed);
   return &value;

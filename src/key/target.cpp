@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "key/char_set.hpp"
+
 namespace tlc::key {
 
 namespace {
 
 constexpr char kHex[] = "0123456789ABCDEF";
 
-bool is_plain_char(unsigned char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '+' || c == '-';
-}
+constexpr CharSet kPlain("abcdefghijklmnopqrstuvwxyz0123456789_.+-");
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -22,7 +22,7 @@ int hex_value(char c) {
 }
 
 void append_encoded(std::string& out, unsigned char c) {
-  if (is_plain_char(c)) {
+  if (kPlain.has(static_cast<char>(c))) {
     out.push_back(static_cast<char>(c));
   } else {
     out.push_back('%');
@@ -96,7 +96,7 @@ class Parser {
       at_ += 3;
       return {};
     }
-    if (!is_plain_char(static_cast<unsigned char>(c))) {
+    if (!kPlain.has(c)) {
       std::string spelled;
       append_encoded(spelled, static_cast<unsigned char>(c));
       return error("has a character outside [a-z0-9_.+-] (write it as " + spelled + ")");
@@ -163,13 +163,10 @@ bool Target::is_plain(std::string_view text) {
   if (text.size() > kMaxTarget) return false;
   std::size_t words = 0;
   for (;; ++words) {
-    const std::size_t end = std::min(text.find(':'), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (words == 3 || word.empty() || is_unresolved(word)) return false;
-    for (const char c : word) {
-      if (!is_plain_char(static_cast<unsigned char>(c))) return false;
-    }
+    const std::size_t end = kPlain.first_other(text);
+    if (words == 3 || end == 0 || is_unresolved(text.substr(0, end))) return false;
     if (end == text.size()) return true;
+    if (text[end] != ':') return false;
     text.remove_prefix(end + 1);
   }
 }

@@ -63,9 +63,9 @@ class Value {
   using Entry = std::pair<std::string, Value>;  ///< an element of a list has an empty name
 
   Type type = Type::null;
-  Flags flags = 0;
   bool boolean = false;
   bool negative = false;  ///< integer: `integer` is to be read as int64_t
+  Flags flags = 0;
   std::uint64_t integer = 0;
   double number = 0.0;
   std::vector<Entry> items;  ///< list and map
