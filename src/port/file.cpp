@@ -54,8 +54,7 @@ Result<void> fill_file(int fd, const std::string& name, std::string_view bytes, 
   }
   if (!durable) return {};
   auto synced = sync_data(fd);
-  if (!synced) return io_error(synced.error().sys_errno, "cannot sync " + name);
-  return {};
+  return synced ? synced : io_error(synced.error().sys_errno, "cannot sync " + name);
 }
 
 }  // namespace

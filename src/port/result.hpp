@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,14 +59,15 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT
-  [[nodiscard]] bool ok() const { return error_ == nullptr; }
-  explicit operator bool() const { return ok(); }
-  [[nodiscard]] const Error& error() const& { return *error_; }
-  [[nodiscard]] Error&& error() && { return std::move(*error_); }
+  Result(Error error) : error_(std::move(error)), ok_(false) {}  // NOLINT
+  [[nodiscard]] bool ok() const { return ok_; }
+  explicit operator bool() const { return ok_; }
+  [[nodiscard]] const Error& error() const& { return error_; }
+  [[nodiscard]] Error&& error() && { return std::move(error_); }
 
  private:
-  std::unique_ptr<Error> error_;  // a pointer: most of these are made, handed up and dropped without an error
+  Error error_;
+  bool ok_ = true;
 };
 
 }  // namespace tlc

@@ -224,8 +224,7 @@ Result<void> Store::make_durable() {
   Result<void> done = port::sync_data(config->get());
   if (done) done = control_.make_durable();
   if (done) done = port::sync_folder(dir_.get());
-  if (done) done = port::sync_way_to(path_);
-  return done;
+  return done ? port::sync_way_to(path_) : done;
 }
 
 // Another process may have changed it.

@@ -133,8 +133,7 @@ Result<void> Kind::put_one(void* state, const Item& item, std::int64_t timeout_m
   if (table_.remove == nullptr) return {};
   Result<void> done =
       guarded(*this, "remove", [&](tlc_error* error) { return table_.remove(state, digest, timeout_ms, error); });
-  if (!done && done.error().status == TLC_MISS) return {};
-  return done;
+  return !done && done.error().status == TLC_MISS ? Result<void>{} : done;
 }
 
 Result<void> Kind::put(void* state, std::span<const Item> items, std::int64_t timeout_ms) const {
