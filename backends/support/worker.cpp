@@ -62,6 +62,10 @@ void read_answer(std::string_view bytes, const std::string& path, WorkerAnswer& 
     bool known = false;
     if (head.kind == Frame::opened) known = decode(head.body, out.opened.emplace());
     if (head.kind == Frame::done) known = decode(head.body, out.done.emplace());
+    if (head.kind == Frame::answer) {
+      out.answers.emplace_back(head.body);
+      known = true;
+    }
     if (!known) wrong_worker(path, "answers what this library does not understand");
   }
 }
@@ -85,16 +89,18 @@ std::string find_worker() {
                     "); install it together with the library, or name it by TLC_WORKER as an absolute path");
 }
 
-WorkerAnswer run_worker(const CompileOrder& order, const std::function<bool()>& cancelled,
-                        std::chrono::milliseconds timeout) {
+namespace {
+
+WorkerAnswer run_with_input(const std::string& input, const std::vector<std::string>& more_environment,
+                            const std::function<bool()>& cancelled, std::chrono::milliseconds timeout) {
   const std::string path = find_worker();
   int error = 0;
   const TempDir temp = TempDir::create(error);
   if (!temp) throw Failure(TLC_E_IO, "no temporary folder could be made; set TMPDIR to one that can be written", error);
-  const std::string input = encode(order);
   SpawnRequest spawning;
   spawning.program = path;
   spawning.env = worker_environment(temp.path());
+  spawning.env.insert(spawning.env.end(), more_environment.begin(), more_environment.end());
   spawning.folder = temp.path();
   spawning.input = input;
   spawning.cancelled = cancelled;
@@ -110,6 +116,18 @@ WorkerAnswer run_worker(const CompileOrder& order, const std::function<bool()>& 
   out.ended.output.clear();
   out.said = std::move(out.ended.errors);
   return out;
+}
+
+}  // namespace
+
+WorkerAnswer run_worker(const CompileOrder& order, const std::function<bool()>& cancelled,
+                        std::chrono::milliseconds timeout) {
+  return run_with_input(encode(order), {}, cancelled, timeout);
+}
+
+WorkerAnswer run_worker(const WorkerTask& task, const std::vector<std::string>& environment,
+                        const std::function<bool()>& cancelled, std::chrono::milliseconds timeout) {
+  return run_with_input(encode(task), environment, cancelled, timeout);
 }
 
 }  // namespace tlcb

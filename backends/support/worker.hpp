@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "support/spawn.hpp"
 #include "support/worker_protocol.hpp"
@@ -20,13 +21,17 @@ namespace tlcb {
 
 struct WorkerAnswer {
   std::optional<WorkerOpened> opened;
-  std::optional<WorkerDone> done;  ///< none: the worker died, or was stopped; `ended` says how
-  std::string said;                ///< what came on standard error
+  std::optional<WorkerDone> done;    ///< none: the worker died, or was stopped; `ended` says how
+  std::vector<std::string> answers;  ///< of a task's handler
+  std::string said;                  ///< what came on standard error
   SpawnResult ended;
 };
 
 /// Runs one order. Throws Failure where there is no worker, it is of another version, or was cancelled.
 [[nodiscard]] WorkerAnswer run_worker(const CompileOrder& order, const std::function<bool()>& cancelled,
                                       std::chrono::milliseconds timeout);
+/// The same with a task. `environment`: NAME=value, what its handler needs besides.
+[[nodiscard]] WorkerAnswer run_worker(const WorkerTask& task, const std::vector<std::string>& environment,
+                                      const std::function<bool()>& cancelled, std::chrono::milliseconds timeout);
 
 }  // namespace tlcb

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "support/worker_protocol.hpp"
 
-#include <bit>
-#include <cstring>
+#include "support/tagged_fields.hpp"
 
 namespace tlcb {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie");
 
 constexpr std::string_view kMagic = "TLCWORK\n";
 constexpr std::size_t kHead = 8 + 4 + 4 + 8;
@@ -29,60 +26,22 @@ enum Tag : std::uint32_t {
   kLog,
   kCode,
   kLowered,
+  kTask,
+  kBody,
 };
 
-template <typename T>
-void put(std::string& out, T value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-template <typename T>
-bool take(std::string_view& bytes, T& value) {
-  if (bytes.size() < sizeof value) return false;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  bytes.remove_prefix(sizeof value);
-  return true;
-}
-
-class Writer {
- public:
-  void field(Tag tag, std::string_view bytes) {
-    put(body_, static_cast<std::uint32_t>(tag));
-    put(body_, static_cast<std::uint64_t>(bytes.size()));
-    body_ += bytes;
-  }
-  void fields(Tag tag, const std::vector<std::string>& all) {
-    for (const std::string& one : all) field(tag, one);
-  }
-  [[nodiscard]] std::string frame(Frame kind) const {
-    std::string out(kMagic);
-    put(out, kWorkerVersion);
-    put(out, static_cast<std::uint32_t>(kind));
-    put(out, static_cast<std::uint64_t>(body_.size()));
-    return out + body_;
-  }
-
- private:
-  std::string body_;
-};
-
-/// Hands each field to `each`, which says whether it knows the tag.
-template <typename Each>
-bool read_fields(std::string_view body, Each&& each) {
-  while (!body.empty()) {
-    std::uint32_t tag = 0;
-    std::uint64_t size = 0;
-    if (!take(body, tag) || !take(body, size) || size > body.size()) return false;
-    if (!each(tag, std::string(body.substr(0, size)))) return false;
-    body.remove_prefix(size);
-  }
-  return true;
+std::string frame(Frame kind, std::string_view body) {
+  std::string out(kMagic);
+  put_number(out, kWorkerVersion);
+  put_number(out, static_cast<std::uint32_t>(kind));
+  put_number(out, static_cast<std::uint64_t>(body.size()));
+  return out.append(body);
 }
 
 }  // namespace
 
 std::string encode(const CompileOrder& order) {
-  Writer out;
+  TaggedWriter out;
   out.field(kLibrary, order.library);
   out.fields(kCandidate, order.candidates);
   out.field(kSource, order.source);
@@ -93,32 +52,52 @@ std::string encode(const CompileOrder& order) {
     out.field(kHeaderText, text);
   }
   out.fields(kExpression, order.expressions);
-  return out.frame(Frame::compile);
+  return frame(Frame::compile, out.bytes());
 }
 
 std::string encode(const WorkerOpened& opened) {
-  Writer out;
+  TaggedWriter out;
   out.field(kPath, opened.path);
   out.field(kVersion, opened.version);
   out.fields(kFile, opened.files);
-  return out.frame(Frame::opened);
+  return frame(Frame::opened, out.bytes());
 }
 
 std::string encode(const WorkerDone& done) {
-  Writer out;
+  TaggedWriter out;
   std::string result;
-  put(result, done.result);
+  put_number(result, done.result);
   out.field(kResult, result);
   out.field(kProblem, done.problem);
   out.field(kLog, done.log);
   out.field(kCode, done.code);
   out.fields(kLowered, done.lowered);
-  return out.frame(Frame::done);
+  return frame(Frame::done, out.bytes());
+}
+
+std::string encode(const WorkerTask& task) {
+  TaggedWriter out;
+  out.field(kTask, task.name);
+  out.field(kBody, task.body);
+  return frame(Frame::task, out.bytes());
+}
+
+std::string encode_answer(std::string_view bytes) {
+  return frame(Frame::answer, bytes);
+}
+
+bool decode(std::string_view body, WorkerTask& task) {
+  task = {};
+  return read_tagged(body, [&](std::uint32_t tag, std::string bytes) {
+    if (tag != kTask && tag != kBody) return false;
+    (tag == kTask ? task.name : task.body) = std::move(bytes);
+    return true;
+  });
 }
 
 bool decode(std::string_view body, CompileOrder& order) {
   order = {};
-  return read_fields(body, [&](std::uint32_t tag, std::string bytes) {
+  return read_tagged(body, [&](std::uint32_t tag, std::string bytes) {
     switch (tag) {
       case kLibrary:
         order.library = std::move(bytes);
@@ -153,7 +132,7 @@ bool decode(std::string_view body, CompileOrder& order) {
 
 bool decode(std::string_view body, WorkerOpened& opened) {
   opened = {};
-  return read_fields(body, [&](std::uint32_t tag, std::string bytes) {
+  return read_tagged(body, [&](std::uint32_t tag, std::string bytes) {
     if (tag == kPath) {
       opened.path = std::move(bytes);
     } else if (tag == kVersion) {
@@ -169,11 +148,11 @@ bool decode(std::string_view body, WorkerOpened& opened) {
 
 bool decode(std::string_view body, WorkerDone& done) {
   done = {};
-  return read_fields(body, [&](std::uint32_t tag, std::string bytes) {
+  return read_tagged(body, [&](std::uint32_t tag, std::string bytes) {
     std::string_view number = bytes;
     switch (tag) {
       case kResult:
-        return take(number, done.result) && number.empty();
+        return take_number(number, done.result) && number.empty();
       case kProblem:
         done.problem = std::move(bytes);
         return true;
@@ -200,7 +179,7 @@ FrameRead take_frame(std::string_view& bytes, FrameHead& head) {
   rest.remove_prefix(kMagic.size());
   std::uint32_t kind = 0;
   std::uint64_t size = 0;
-  (void)(take(rest, head.version) && take(rest, kind) && take(rest, size));
+  (void)(take_number(rest, head.version) && take_number(rest, kind) && take_number(rest, size));
   if (head.version != kWorkerVersion) return FrameRead::other_version;
   if (size > rest.size()) return FrameRead::cut;
   head.kind = static_cast<Frame>(kind);

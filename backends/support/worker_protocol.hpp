@@ -6,7 +6,7 @@
 // error. A worker that dies leaves the frames it had written, and a frame counts only when it is whole.
 //
 //   frame:  8 bytes "TLCWORK\n", u32 version, u32 kind, u64 bytes of the body, the body
-//   body:   fields, each u32 tag, u64 bytes, the bytes; a tag may come several times, in an order that means something
+//   body:   fields (support/tagged_fields.hpp); of an answer to a task what its handler wrote
 //
 // Numbers are little-endian. A field of a tag that is not known is an error: both ends are of one version.
 #pragma once
@@ -20,12 +20,14 @@
 
 namespace tlcb {
 
-inline constexpr std::uint32_t kWorkerVersion = 1;
+inline constexpr std::uint32_t kWorkerVersion = 2;
 
 enum class Frame : std::uint32_t {
   compile = 1,  ///< a request to compile
   opened = 2,   ///< the library was opened: what it consists of
   done = 3,     ///< the compile has ended
+  task = 4,     ///< a request to a handler that a backend has in the worker (support/worker_handler.hpp)
+  answer = 5,   ///< what the handler says; there may be several
 };
 
 /// Source to code object by the functions of hiprtc.
@@ -53,14 +55,22 @@ struct WorkerDone {
   std::vector<std::string> lowered;  ///< of each expression
 };
 
+struct WorkerTask {
+  std::string name;  ///< of the handler
+  std::string body;
+};
+
 [[nodiscard]] std::string encode(const CompileOrder& order);
 [[nodiscard]] std::string encode(const WorkerOpened& opened);
 [[nodiscard]] std::string encode(const WorkerDone& done);
+[[nodiscard]] std::string encode(const WorkerTask& task);
+[[nodiscard]] std::string encode_answer(std::string_view bytes);
 
 // Each reads the body of a frame of its kind; false for anything else.
 [[nodiscard]] bool decode(std::string_view body, CompileOrder& order);
 [[nodiscard]] bool decode(std::string_view body, WorkerOpened& opened);
 [[nodiscard]] bool decode(std::string_view body, WorkerDone& done);
+[[nodiscard]] bool decode(std::string_view body, WorkerTask& task);
 
 enum class FrameRead {
   whole,

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "hiprtc.hpp"
+#include "support/worker_handler.hpp"
 
 namespace {
 
@@ -44,6 +45,26 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+/// Each carries out an order and gives the exit code.
+int run_compile(std::string_view body, int answers) {
+  tlcb::CompileOrder order;
+  if (!tlcb::decode(body, order)) return kBadOrder;
+  const tlcb::WorkerDone done = tlcb::worker::compile(
+      order, [&](const tlcb::WorkerOpened& opened) { (void)write_all(answers, tlcb::encode(opened)); });
+  return write_all(answers, tlcb::encode(done)) ? 0 : kNotWritten;
+}
+
+int run_task(std::string_view body, int answers) {
+  tlcb::WorkerTask task;
+  if (!tlcb::decode(body, task)) return kBadOrder;
+  const tlcb::WorkerHandler* handler = tlcb::WorkerHandler::find(task.name);
+  if (handler == nullptr) return kBadOrder;
+  bool written = true;
+  handler->run(task.body,
+               [&](std::string_view bytes) { written = write_all(answers, tlcb::encode_answer(bytes)) && written; });
+  return written ? 0 : kNotWritten;
+}
+
 /// What answers go to: standard output as it was, which from now on is standard error.
 int take_output() {
   constexpr int kAboveStandard = 3;
@@ -62,17 +83,16 @@ int main() {
   const int answers = take_output();
   std::string_view rest = input;
   tlcb::FrameHead head;
-  tlcb::CompileOrder order;
-  const bool understood = tlcb::take_frame(rest, head) == tlcb::FrameRead::whole && head.kind == tlcb::Frame::compile &&
-                          rest.empty() && tlcb::decode(head.body, order);
-  if (!understood || answers < 0) {
+  int code = kBadOrder;
+  if (tlcb::take_frame(rest, head) == tlcb::FrameRead::whole && rest.empty() && answers >= 0) {
+    if (head.kind == tlcb::Frame::compile) code = run_compile(head.body, answers);
+    if (head.kind == tlcb::Frame::task) code = run_task(head.body, answers);
+  }
+  if (code == kBadOrder) {
     std::fputs(
         "tlcache-worker: this is no order that I know. I am started by the TLCache library, of my own version.\n",
         stderr);
-    return kBadOrder;
   }
-  const tlcb::WorkerDone done = tlcb::worker::compile(
-      order, [&](const tlcb::WorkerOpened& opened) { (void)write_all(answers, tlcb::encode(opened)); });
   // Not by exit(): libraries that ran a compiler have crashed in their destructors.
-  ::_exit(write_all(answers, tlcb::encode(done)) ? 0 : kNotWritten);
+  ::_exit(code);
 }

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "opencl/runtime.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "support/toolchain.hpp"
+
+namespace tlcb::opencl {
+namespace {
+
+std::unique_ptr<Runtime> open_runtime() {
+  Loader loader = open_loader(environment("TLC_OPENCL"));
+  DeviceList found = list_devices(loader.api);
+  if (found.devices.empty()) {
+    throw Failure(TLC_E_UNAVAILABLE,
+                  "OpenCL (" + loader.path + ") has no device: " +
+                      (found.problem.empty() ? "its drivers find none on this machine" : found.problem));
+  }
+  return std::make_unique<Runtime>(std::move(loader), std::move(found.devices));
+}
+
+/// What each code means for whoever asked, as a status; a refused binary is what the library takes out of the cache.
+tlc_status status_of(ClResult result) {
+  switch (result) {
+    case kClInvalidBinary:
+    case kClBuildFailure:
+    case kClCompileFailure:
+    case kClLinkFailure:
+    case kClInvalidProgram:
+    case kClInvalidExecutable:
+    case kClInvalidBuildOptions:
+      return TLC_E_LOAD;
+    case kClOutOfHostMemory:
+    case kClOutOfResources:
+    case kClMemObjectAllocation:
+      return TLC_E_NOMEM;
+    case kClInvalidContext:
+    case kClInvalidDevice:
+      return TLC_E_INVALID;
+    case kClInvalidKernelName:
+      return TLC_E_NOT_FOUND;
+    default:
+      return TLC_E_UNAVAILABLE;
+  }
+}
+
+}  // namespace
+
+const Device& Runtime::device(std::int64_t number) const {
+  if (number >= 0 && static_cast<std::uint64_t>(number) < devices.size())
+    return devices[static_cast<std::size_t>(number)];
+  throw Failure(TLC_E_INVALID, "there is no OpenCL device " + std::to_string(number) + "; this process sees " +
+                                   std::to_string(devices.size()) + ", counted from 0");
+}
+
+const Device& Runtime::default_device() const {
+  return devices[opencl::default_device(devices, [](const Device& device) { return device.computes; })];
+}
+
+ClContext Runtime::own_context(const Device& device) {
+  const std::scoped_lock lock(mutex_);
+  ClContext& context = contexts_[device.id];
+  if (context == nullptr) {
+    ClResult result = kClOk;
+    context = api.create_context(nullptr, 1, &device.id, nullptr, nullptr, &result);
+    check(result, "a context for " + device.facts.name + " cannot be made");
+  }
+  return context;
+}
+
+std::vector<Device> Runtime::devices_of(ClContext context) const {
+  const std::string bytes = asked_bytes([&](std::size_t room, void* out, std::size_t* size) {
+    return api.context_info(context, kClContextDevices, room, out, size);
+  });
+  std::vector<Device> out;
+  for (std::size_t at = 0; at + sizeof(ClDevice) <= bytes.size(); at += sizeof(ClDevice)) {
+    ClDevice id = nullptr;
+    std::memcpy(&id, bytes.data() + at, sizeof id);
+    const auto known = std::find_if(devices.begin(), devices.end(), [&](const Device& one) { return one.id == id; });
+    // One that is not listed may be a part of one (a sub-device): what it is, it says itself.
+    constexpr ClNumber kPlatform = 0x1031;
+    ClPlatform platform = nullptr;
+    if (known != devices.end()) {
+      out.push_back(*known);
+    } else if (api.device_info(id, kPlatform, sizeof platform, static_cast<void*>(&platform), nullptr) == kClOk) {
+      if (auto device = describe_device(api, platform, id)) out.push_back(*std::move(device));
+    }
+  }
+  if (out.empty()) throw Failure(TLC_E_INVALID, "the context in the options does not tell its devices");
+  return out;
+}
+
+void Runtime::fail(ClResult result, const std::string& doing) {
+  throw Failure(status_of(result), doing + ": " + result_name(result), 0, result);
+}
+
+Runtime& RuntimeFinder::get() {
+  const std::scoped_lock lock(mutex_);
+  if (found_ == nullptr) {
+    found_ = open_runtime();
+    opened_by_ = ::getpid();
+  }
+  if (opened_by_ != ::getpid()) {
+    throw Failure(
+        TLC_E_FORKED,
+        "this process is a fork of one that had opened OpenCL, whose drivers do not work in it; start workers "
+        "by spawn, or load nothing before the fork");
+  }
+  return *found_;
+}
+
+Runtime* RuntimeFinder::try_get(std::string* reason) {
+  try {
+    return &get();
+  } catch (const Failure& failure) {
+    if (reason != nullptr) *reason = failure.what();
+    return nullptr;
+  }
+}
+
+}  // namespace tlcb::opencl
