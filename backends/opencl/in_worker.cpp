@@ -221,6 +221,8 @@ class Compile {
 void serve(std::string_view body, const WorkerHandler::Answer& answer) {
   Order order;
   if (!decode(body, order)) return;
+  std::string ignored;
+  if (!order.beside.empty()) (void)LoadedLibrary::open(order.beside, ignored);
   const std::set<std::string> before = loaded_files();
   Listing listing;
   std::optional<Loader> loader;

@@ -1,17 +1,53 @@
 // SPDX-License-Identifier: MIT
 #include "opencl/runtime.hpp"
 
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
+#include "opencl/toolchain.hpp"
+#include "support/compiler_log.hpp"
 #include "support/toolchain.hpp"
+#include "support/worker.hpp"
 
 namespace tlcb::opencl {
 namespace {
 
+/// AMD's compiler as a library, if this process has it (hiprtc's does): LLVM is in it, as it is in PoCL, and two copies
+/// of LLVM may end the process that they meet in.
+std::string amd_compiler_in_process() {
+  std::string found;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* into) {
+        const std::string path = info->dlpi_name != nullptr ? info->dlpi_name : "";
+        if (base_name(path).starts_with("libamd_comgr.so")) *static_cast<std::string*>(into) = path;
+        return 0;
+      },
+      &found);
+  return found;
+}
+
+/// Whether the drivers can be opened here, tried out in a worker where there is something to be feared. Throws Failure.
+void check_no_clash(const std::string& loader) {
+  constexpr std::chrono::seconds kLimit{60};
+  Order order;
+  order.beside = amd_compiler_in_process();
+  if (order.beside.empty()) return;
+  order.library = loader.empty() ? loader_already_open() : loader;
+  const WorkerAnswer answer = run_worker({kWorkerTask, encode(order)}, worker_environment(), {}, kLimit);
+  if (!answer.answers.empty()) return;
+  throw Failure(TLC_E_UNAVAILABLE,
+                "OpenCL is not opened in this process, which has " + order.beside +
+                    ": an OpenCL driver ends a process that has both (tlcache-worker " + answer.ended.describe() +
+                    ", saying: " + last_words(answer.said) +
+                    "). Use hiprtc and OpenCL in processes of their own, or hide that driver by OCL_ICD_VENDORS");
+}
+
 std::unique_ptr<Runtime> open_runtime() {
+  check_no_clash(environment("TLC_OPENCL"));
   Loader loader = open_loader(environment("TLC_OPENCL"));
   DeviceList found = list_devices(loader.api);
   if (found.devices.empty()) {

@@ -21,6 +21,7 @@ enum Tag : std::uint32_t {
   kLog,
   kBinary,
   kKernels,
+  kBeside,
 };
 
 }  // namespace
@@ -28,6 +29,7 @@ enum Tag : std::uint32_t {
 std::string encode(const Order& order) {
   TaggedWriter out;
   out.field(kLibrary, order.library);
+  if (!order.beside.empty()) out.field(kBeside, order.beside);
   out.field(kDevice, order.device);
   out.field(kSource, order.source);
   out.field(kIl, order.il);
@@ -66,6 +68,9 @@ bool decode(std::string_view bytes, Order& order) {
     switch (tag) {
       case kLibrary:
         order.library = std::move(value);
+        return true;
+      case kBeside:
+        order.beside = std::move(value);
         return true;
       case kDevice:
         order.device = std::move(value);

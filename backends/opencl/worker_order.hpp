@@ -15,6 +15,7 @@ inline constexpr const char* kWorkerTask = "opencl";
 
 struct Order {
   std::string library;  ///< the loader's path; empty: the one that the dynamic loader finds
+  std::string beside;   ///< a library to open before it, to see whether the two live in one process; mostly empty
   std::string device;   ///< identity of the one to compile for; empty: only list
   std::string source;
   std::string il;                                            ///< SPIR-V, in place of a source

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An OpenCL loader for tests, with two platforms: one with a CPU, one with two equal GPUs. Nothing is compiled: a binary is
- * text with all that it was made of, and
+ * An OpenCL loader for tests, with two platforms: one with a CPU, one with two equal GPUs. Nothing is compiled: a
+ * binary is text with all that it was made of, and
  *   - a source with the word "nonsense" is refused, with a log
  *   - a source with the word "crash" ends the process, with a word on standard error
  *   - a binary is taken by the device whose name is in it
  *
- * In a process that cannot set the state, OCL_ICD_VENDORS="fake:platforms=0,driver=2.0" does (only these two). Built as
- * libOpenCL.so.1 of OpenCL 3.0, and (FAKE_OPENCL_11) of 1.1, without what came later.
+ * It ends the process when it is first asked beside the library built of FAKE_COMGR, as PoCL does beside AMD's
+ * compiler. In a process that cannot set the state, OCL_ICD_VENDORS="fake:platforms=0,driver=2.0" does (only these
+ * two). Built as libOpenCL.so.1 of OpenCL 3.0, and (FAKE_OPENCL_11) of 1.1, without what came later.
  */
 #include "fake_opencl.h"
 
+#ifdef FAKE_COMGR
+__attribute__((visibility("default"))) int fake_comgr;
+#else
+
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +86,10 @@ static int give_text(const char* text, size_t room, void* out, size_t* written) 
 }
 
 EXPORT int clGetPlatformIDs(uint32_t room, struct platform** out, uint32_t* count) {
+  if (dlopen("libamd_comgr.so.99", RTLD_NOW | RTLD_NOLOAD) != NULL) {
+    fprintf(stderr, "fake driver: two compilers are one too many\n");
+    abort();
+  }
   if (S.fail_platforms != 0) return answer(S.fail_platforms);
   if (S.platforms == 0) return answer(-1001);
   if (count != NULL) *count = (uint32_t)S.platforms;
@@ -129,8 +139,8 @@ EXPORT int clGetDeviceInfo(struct device* of, uint32_t what, size_t room, void* 
     case 0x103D:
       return give_text("OpenCL C 1.2", room, out, size);
     case 0x1030:
-      return give_text(of == &devices[0] ? "cl_khr_fp64 cl_intel_device_attribute_query" : "cl_khr_device_uuid", room, out,
-                       size);
+      return give_text(of == &devices[0] ? "cl_khr_fp64 cl_intel_device_attribute_query" : "cl_khr_device_uuid", room,
+                       out, size);
     case 0x105B:
       return give_text(of == &devices[0] ? "" : "SPIR-V_1.0", room, out, size);
     case 0x106B:
@@ -210,7 +220,8 @@ static char* with_environment(char* text) {
   }
   return text;
 }
-static int make(struct program* program, struct device* const* of, const char* options, const char* headers, int failure) {
+static int make(struct program* program, struct device* const* of, const char* options, const char* headers,
+                int failure) {
   ++S.builds;
   if (strstr(program->text, "crash") != NULL) {
     fprintf(stderr, "fake driver: that was too much\n");
@@ -364,4 +375,5 @@ EXPORT struct program* clCreateProgramWithIL(struct context* context, const void
   *result = answer(0);
   return new_program(text, strlen(text));
 }
+#endif
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Real programs by the OpenCL driver that this machine has (tools/dev test installs PoCL), through a cache: what is made
-// is whole, found again, runs with the right results, and is refused where it does not belong. Skipped where there is no
-// driver. The driver is opened in children only: what forks must not have it.
+// Real programs by the OpenCL driver that this machine has (tools/dev test installs PoCL), through a cache: what is
+// made is whole, found again, runs with the right results, and is refused where it does not belong. Skipped where there
+// is no driver. The driver is opened in children only: what forks must not have it.
 #include "tlc_test.hpp"
 
 #include <dlfcn.h>
@@ -25,7 +25,8 @@ const char* const kSource =
     "  int i = get_global_id(0);\n"
     "  if (i < n) y[i] += a * x[i];\n"
     "}\n"
-    "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void twice(__global float* y) { y[get_global_id(0)] *= 2; }\n";
+    "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void twice(__global float* y) { y[get_global_id(0)] *= 2; "
+    "}\n";
 
 /// The first device's target, as `tlcache backends` lists it; empty: there is none.
 const std::string& device_target() {
@@ -102,8 +103,8 @@ class Launcher {
   explicit Launcher(void* context) : context_(context) {
     int result = 0;
     void* device = nullptr;
-    call<int(void*, unsigned, std::size_t, void*, std::size_t*)>("clGetContextInfo")(context, 0x1081, sizeof device,
-                                                                                    static_cast<void*>(&device), nullptr);
+    call<int(void*, unsigned, std::size_t, void*, std::size_t*)>("clGetContextInfo")(
+        context, 0x1081, sizeof device, static_cast<void*>(&device), nullptr);
     queue_ = call<void*(void*, void*, unsigned long, int*)>("clCreateCommandQueue")(context, device, 0, &result);
   }
 
@@ -120,7 +121,7 @@ class Launcher {
     int result = 0;
     call<int(unsigned, void**, unsigned*)>("clGetPlatformIDs")(1, &platform, nullptr);
     call<int(void*, unsigned long, unsigned, void**, unsigned*)>("clGetDeviceIDs")(platform, 0xFFFFFFFF, 1, &device,
-                                                                                  nullptr);
+                                                                                   nullptr);
     return call<void*(const long*, unsigned, void* const*, void*, void*, int*)>("clCreateContext")(
         nullptr, 1, &device, nullptr, nullptr, &result);
   }
@@ -137,9 +138,9 @@ class Launcher {
     int result = set(kernel, 0, &a, sizeof a) | set(kernel, 1, static_cast<const void*>(&on_device[0]), sizeof(void*)) |
                  set(kernel, 2, static_cast<const void*>(&on_device[1]), sizeof(void*)) | set(kernel, 3, &n, sizeof n);
     const std::size_t size = 1024;
-    result |= call<int(void*, void*, unsigned, const std::size_t*, const std::size_t*, const std::size_t*, unsigned,
-                       void*, void*)>("clEnqueueNDRangeKernel")(queue_, kernel, 1, nullptr, &size, nullptr, 0, nullptr,
-                                                                nullptr);
+    result |=
+        call<int(void*, void*, unsigned, const std::size_t*, const std::size_t*, const std::size_t*, unsigned, void*,
+                 void*)>("clEnqueueNDRangeKernel")(queue_, kernel, 1, nullptr, &size, nullptr, 0, nullptr, nullptr);
     result |= call<int(void*, void*, unsigned, std::size_t, std::size_t, void*, unsigned, void*, void*)>(
         "clEnqueueReadBuffer")(queue_, on_device[1], 1, 0, 4 * kCount, y.data(), 0, nullptr, nullptr);
     for (int i = 0; i < kCount; ++i) {
@@ -367,8 +368,9 @@ tlc_status tampered_first(const tlc_request*, const tlc_key*, tlc_bundle* bundle
   const std::string json = tlcb::opencl::program_json(info->device, binary, "{}");
   const tlc_status status =
       tlc_bundle_add(bundle, str("program.clbin"), TLC_MEMBER_DEVICE_BINARY, binary.data(), binary.size(), 0, error);
-  return status != TLC_OK ? status
-                          : tlc_bundle_add(bundle, str("program.json"), TLC_MEMBER_JSON, json.data(), json.size(), 0, error);
+  return status != TLC_OK
+             ? status
+             : tlc_bundle_add(bundle, str("program.json"), TLC_MEMBER_JSON, json.data(), json.size(), 0, error);
 }
 
 void what_the_driver_refuses_is_compiled_again_once(void**) {
@@ -390,7 +392,8 @@ void what_the_driver_refuses_is_compiled_again_once(void**) {
       tlc_artifact* artifact = nullptr;
       tlc_module* module = nullptr;
       Err error;
-      if (tlc_cache_get_or_compile(cache.get(), request.get(), &options, &artifact, nullptr, &error) != TLC_OK) return 1;
+      if (tlc_cache_get_or_compile(cache.get(), request.get(), &options, &artifact, nullptr, &error) != TLC_OK)
+        return 1;
       const Own<tlc_artifact> owned(artifact);
       const tlc_status status = tlc_cache_load(cache.get(), artifact, nullptr, &module, &error);
       const Own<tlc_module> loaded(module);
@@ -398,6 +401,20 @@ void what_the_driver_refuses_is_compiled_again_once(void**) {
       if (status == TLC_E_LOAD && !contains(error.message, "CL_INVALID_BINARY")) return 3;
     }
     return 0;
+  });
+}
+
+// With Debian's packages PoCL ends such a process; others may live.
+void amd_s_compiler_in_the_process_does_no_harm(void**) {
+  if (::dlopen("libamd_comgr.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != nullptr) fail_msg("it is here already");
+  with_driver([] {
+    if (::dlopen("libamd_comgr.so.2", RTLD_NOW | RTLD_LOCAL) == nullptr) {
+      print_message("not tried: there is no libamd_comgr.so.2 here\n");
+      return 0;
+    }
+    const auto told = opencl_ops().resolve_target(nullptr, "opencl");
+    if (!told.ok()) print_message("%s\n", told.error().message.c_str());
+    return told.ok() || told.error().status == TLC_E_UNAVAILABLE ? 0 : 1;
   });
 }
 
@@ -432,6 +449,7 @@ int main() {
       cmocka_unit_test_setup(damaged_programs_are_refused, need_driver),
       cmocka_unit_test_setup(programs_of_others_are_refused, need_driver),
       cmocka_unit_test_setup(what_the_driver_refuses_is_compiled_again_once, need_driver),
+      cmocka_unit_test_setup(amd_s_compiler_in_the_process_does_no_harm, need_driver),
       cmocka_unit_test_setup(one_of_many_processes_compiles, need_driver),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -51,8 +51,9 @@ void identities_are_read_as_they_are_written(void**) {
     const auto read = parse_identity(facts.identity());
     assert_true(read.has_value() && *read == facts);
   }
-  for (const char* text : {"", "device: x\n", "device: x\nplatform: y", "nothing: x\ndevice: x\nplatform: y\n",
-                           "platform: y\ndevice: x\n", "device: x\ndevice: x\nplatform: y\n", "device: \nplatform: y\n"}) {
+  for (const char* text :
+       {"", "device: x\n", "device: x\nplatform: y", "nothing: x\ndevice: x\nplatform: y\n", "platform: y\ndevice: x\n",
+        "device: x\ndevice: x\nplatform: y\n", "device: \nplatform: y\n"}) {
     assert_false(parse_identity(text).has_value());
   }
   DeviceFacts updated = fake_gpu();
@@ -87,9 +88,11 @@ void program_json_vouches_for_its_bytes(void**) {
   assert_string_equal(mismatch(*info, binary).c_str(), "");
   assert_true(contains(mismatch(*info, "the binar"), "cut"));
   assert_true(contains(mismatch(*info, "the bin4ry"), "not those that the driver made"));
-  for (std::size_t size = 0; size + 1 < json.size(); ++size) assert_false(parse_program(json.substr(0, size)).has_value());
-  assert_false(parse_program(R"({"format": 2, "device": "device: x\nplatform: y\n", "size": 1, "crc64": "", "kernels": {}})")
-                   .has_value());
+  for (std::size_t size = 0; size + 1 < json.size(); ++size)
+    assert_false(parse_program(json.substr(0, size)).has_value());
+  assert_false(
+      parse_program(R"({"format": 2, "device": "device: x\nplatform: y\n", "size": 1, "crc64": "", "kernels": {}})")
+          .has_value());
 }
 
 void pocl_binaries_are_walked_to_their_end(void**) {
@@ -135,7 +138,10 @@ void other_formats_are_told_apart(void**) {
   assert_true(check_binary("// PTX\n.version 8.4\n").format == Format::text);
   assert_true(check_binary(std::string("\1\2\3", 3)).format == Format::other);
   assert_string_equal(check_binary("").problem.c_str(), "it is empty");
-  std::string elf("\x7f" "ELF\2\1\1", 7);
+  std::string elf(
+      "\x7f"
+      "ELF\2\1\1",
+      7);
   assert_true(check_binary(elf).format == Format::elf);
   assert_false(check_binary(elf).ok());
   std::string spirv;
@@ -149,10 +155,11 @@ void other_formats_are_told_apart(void**) {
 }
 
 void orders_and_answers_are_read_as_they_are_written(void**) {
-  Order order{"/lib", "device", "source", "il", "-w", {{"a.h", "A"}, {"b.h", ""}}};
+  Order order{"/lib", "beside", "device", "source", "il", "-w", {{"a.h", "A"}, {"b.h", ""}}};
   Order read_order;
   assert_true(decode(encode(order), read_order));
-  assert_true(read_order.headers == order.headers && read_order.il == "il" && read_order.options == "-w");
+  assert_true(read_order.headers == order.headers && read_order.il == "il" && read_order.beside == "beside" &&
+              read_order.options == "-w");
   Listing listing{"/lib", {"a", "b"}, {{"one", true}, {"two", false}}, "why"};
   Listing read;
   assert_true(decode(encode(listing), read));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Loading through an OpenCL loader made for tests (fake_opencl.c): devices, contexts, kernels, errors. Argument: the
-// fake's file.
+// fake's file, and that of a library it does not live with.
 #include "tlc_test.hpp"
 
 #include <dlfcn.h>
@@ -17,6 +17,7 @@ using namespace tlc::test;
 namespace {
 
 void* fake_library = nullptr;
+const char* g_comgr = nullptr;
 
 template <typename Function>
 Function* function(const char* name) {
@@ -289,12 +290,28 @@ void a_forked_child_does_not_use_the_parent_s_driver(void**) {
   assert_int_equal(code, 0);
 }
 
+void drivers_are_not_opened_where_they_would_end_the_process(void**) {
+  const int code = in_child([] {
+    if (::dlopen(g_comgr, RTLD_NOW | RTLD_LOCAL) == nullptr) return 2;
+    const Ops fresh = new_opencl_ops();
+    FakeBundle artifact = artifact_of();
+    for (const auto& status :
+         {fresh.resolve_target(nullptr, "opencl").error(), fresh.load(nullptr, artifact, nullptr).error()}) {
+      if (status.status != TLC_E_UNAVAILABLE || !contains(status.message, "one too many") ||
+          !contains(status.message, g_comgr))
+        return 1;
+    }
+    return loader().calls == 0 ? 0 : 3;
+  });
+  assert_int_equal(code, 0);
+}
+
 tlc_status counting_compile(const tlc_request*, const tlc_key*, tlc_bundle* bundle, tlc_log*, tlc_error* error,
                             void* count) {
   ++*static_cast<int*>(count);
   const std::string info = tlcb::opencl::program_json(fake_gpu(), kBinary, "{}");
-  const tlc_status status = tlc_bundle_add(bundle, str("program.clbin"), TLC_MEMBER_DEVICE_BINARY, kBinary.data(),
-                                           kBinary.size(), 0, error);
+  const tlc_status status =
+      tlc_bundle_add(bundle, str("program.clbin"), TLC_MEMBER_DEVICE_BINARY, kBinary.data(), kBinary.size(), 0, error);
   if (status != TLC_OK) return status;
   return tlc_bundle_add(bundle, str("program.json"), TLC_MEMBER_JSON, info.data(), info.size(), 0, error);
 }
@@ -329,11 +346,12 @@ void a_refused_binary_is_compiled_again_once(void**) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2) fake_library = ::dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (argc == 3) fake_library = ::dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (fake_library == nullptr) {
-    print_error("%s\n", argc == 2 ? ::dlerror() : "usage: FILE of the fake loader");
+    print_error("%s\n", argc == 3 ? ::dlerror() : "usage: FILE of the fake loader, FILE of the other library");
     return 1;
   }
+  g_comgr = argv[2];
   const CMUnitTest tests[] = {
       cmocka_unit_test_setup(the_loader_is_not_touched_before_it_is_needed, reset),
       cmocka_unit_test_setup(native_is_the_first_device_that_is_no_cpu, reset),
@@ -348,6 +366,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test_setup(platforms_that_fail_are_passed_over, reset),
       cmocka_unit_test_setup(without_a_driver_it_is_said_what_is_missing, reset),
       cmocka_unit_test_setup(a_forked_child_does_not_use_the_parent_s_driver, reset),
+      cmocka_unit_test_setup(drivers_are_not_opened_where_they_would_end_the_process, reset),
       cmocka_unit_test_setup(a_refused_binary_is_compiled_again_once, reset),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

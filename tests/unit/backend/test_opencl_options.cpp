@@ -15,9 +15,12 @@ void known_options_are_passed_on(void**) {
   const auto out = check_options({"-DA=1", "-D", "B", "-UC", "-I/inc", "-cl-std=CL2.0", "-cl-fast-relaxed-math", "-w",
                                   "-DMAX(a,b)=((a) > (b) ? (a) : (b))", "-cl-nv-maxrregcount=32", "-cl-nv-maxrregcount",
                                   "16", "-cl-intel-256-GRF-per-thread"});
-  const std::vector<std::string> words = {"-cl-std=CL2.0",          "-cl-fast-relaxed-math",
-                                          "-w",                     "-cl-nv-maxrregcount=32",
-                                          "-cl-nv-maxrregcount",    "16",
+  const std::vector<std::string> words = {"-cl-std=CL2.0",
+                                          "-cl-fast-relaxed-math",
+                                          "-w",
+                                          "-cl-nv-maxrregcount=32",
+                                          "-cl-nv-maxrregcount",
+                                          "16",
                                           "-cl-intel-256-GRF-per-thread"};
   assert_true(out.words == words);
   assert_true(out.folders == std::vector<std::string>{"/inc"});
@@ -40,7 +43,8 @@ void other_options_are_refused_with_the_reason(void**) {
         Case{{"-create-library"}, TLC_E_INVALID, "what is made"}, Case{{"-Iinc"}, TLC_E_INVALID, "relative"},
         Case{{"-cl-nv-maxrregcount"}, TLC_E_INVALID, "argument"}, Case{{"-cl-intel-x=/etc/x"}, TLC_E_INVALID, "safe"},
         Case{{"-cl-std=CL2.0 -I/x"}, TLC_E_INVALID, "safe"}, Case{{"other.cl"}, TLC_E_INVALID, "one source"},
-        Case{{"-cl-such"}, TLC_E_INVALID, "opencl.md"}, Case{{"-DA=1\n#include </etc/passwd>"}, TLC_E_INVALID, "one line"},
+        Case{{"-cl-such"}, TLC_E_INVALID, "opencl.md"},
+        Case{{"-DA=1\n#include </etc/passwd>"}, TLC_E_INVALID, "one line"},
         Case{{"-DA B=1"}, TLC_E_INVALID, "NAME=value"}, Case{{"-U", "A\n#include <x>"}, TLC_E_INVALID, "macro"}}) {
     bool refused = false;
     try {

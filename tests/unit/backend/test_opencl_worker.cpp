@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finding devices and compiling in tlcache-worker, with an OpenCL loader made for tests (fake_opencl.c): what comes back,
-// what makes another key, what stays in the worker. Arguments: the fake's file, and that of OpenCL 1.1. TLC_WORKER names
-// the worker.
+// Finding devices and compiling in tlcache-worker, with an OpenCL loader made for tests (fake_opencl.c): what comes
+// back, what makes another key, what stays in the worker. Arguments: the fake's file, and that of OpenCL 1.1.
+// TLC_WORKER names the worker.
 #include "tlc_test.hpp"
 
 #include <signal.h>
@@ -126,8 +126,8 @@ void devices_have_keys_of_their_own(void**) {
   const std::string gpu = identity();
   assert_true(identity(kFakeCpuTarget) != gpu);
   assert_true(identity("opencl:fake-cpu") == identity(kFakeCpuTarget));
-  for (const char* part : {"device: Fake GPU(TM) 9000\n", "driver: 1.0\n", "driver uuid: ab01", "pci: 10de\n",
-                           "libOpenCL.so.1"}) {
+  for (const char* part :
+       {"device: Fake GPU(TM) 9000\n", "driver: 1.0\n", "driver uuid: ab01", "pci: 10de\n", "libOpenCL.so.1"}) {
     assert_true_msg(contains(gpu, part), "not there: %s", part);
   }
   assert_true(contains(identity(kFakeCpuTarget), "pci: 8086:56a0\n"));
