@@ -78,7 +78,11 @@ std::string probe(State& state, tlc_call* call) {
     if (const auto facts = parse_identity(listing.devices[i].identity))
       devices += (devices.empty() ? "" : ", ") + device_json(i, *facts);
   }
-  return R"({"loader": )" + json_text(listing.library) + R"(, "worker": )" + json_text(find_worker()) +
+  const ListedDevice& usual =
+      listing.devices[default_device(listing.devices, [](const ListedDevice& one) { return one.computes; })];
+  const auto usual_facts = parse_identity(usual.identity);
+  return R"({"loader": )" + json_text(listing.library) + R"(, "native": )" +
+         json_text(usual_facts ? usual_facts->target() : "") + R"(, "worker": )" + json_text(find_worker()) +
          R"(, "devices": [)" + devices + R"(], "passed_over": )" + json_text(listing.problem) + R"(, "files": )" +
          json_list(listing.files) + "}";
 }

@@ -65,13 +65,17 @@ class Demo:
         self.compiler = Compiler(folder / "compiler")
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TLC_")}
         (folder / "tmp").mkdir()
+        (folder / "pocl").mkdir()
         self.environment |= {
             "TLC_DIR": str(self.store),
             "TLC_CC": str(self.compiler.path),
             "XDG_CONFIG_HOME": str(folder / "config"),
             "TMPDIR": str(folder / "tmp"),
             "DEMO_LIBRARY": str(self.library),
+            "TLC_WORKER": str(build / "tlcache-worker"),
             "PYTHONDONTWRITEBYTECODE": "1",
+            # PoCL's own cache of programs: out of the way of what is shown, and of the user's.
+            "POCL_CACHE_DIR": str(folder / "pocl"),
         }
         time.sleep(SETTLE_S)
         package, reason = make_package(ROOT, build, folder / "python")
@@ -227,12 +231,13 @@ class Demo:
                 return str(devices[0]["name"])
         return None
 
-    def on_the_card(self, device: str) -> None:
-        say(f"7. The same on this machine's {device}: matmul.cu and softmax.cu, {PROCESSES} processes, empty cache")
+    def on_device(self, step: int, device: str, program: str, kernels: str) -> None:
+        """Eight processes with kernels for a device, twice."""
+        say(f"{step}. The same on this machine's {device}: {kernels}, {PROCESSES} processes, empty cache")
 
         def together() -> tuple[list[dict[str, Any]], list[str]]:
-            program = [sys.executable, str(ROOT / "tools/demo/cuda_worker.py"), str(self.kernels), "16"]
-            workers = [Worker(program, self.environment, self.folder) for _ in range(PROCESSES)]
+            command = [sys.executable, str(ROOT / "tools/demo" / program), str(self.kernels), "16"]
+            workers = [Worker(command, self.environment, self.folder) for _ in range(PROCESSES)]
             for worker in workers:
                 worker.wait_ready()
             for worker in workers:
@@ -245,8 +250,16 @@ class Demo:
         second, again = together()
         expect(not again, f"{again} were compiled at the second start")
         cold, warm = (statistics.median(r["ready_ms"] for r in results) for results in (first, second))
-        say("   Each was compiled once; all got the right numbers from the card. From asking to both kernels ready:")
+        say("   Each was compiled once; all got the right numbers from it. From asking to both kernels ready:")
         say(f"     first start {cold:.1f} ms, second start {warm:.1f} ms: {cold / warm:.0f} times faster")
+
+    def opencl_device(self) -> str | None:
+        """What the opencl backend found: the name of the device that `opencl` stands for, or nothing."""
+        for backend in json.loads(self.tlcache("backends", "--json"))["backends"]:
+            if "opencl" in backend["kinds"] and backend["available"]:
+                found = backend["found"]
+                return next(str(one["name"]) for one in found["devices"] if one["target"] == found["native"])
+        return None
 
 
 def flip_byte(store: Path, payload: bytes) -> None:
@@ -304,9 +317,14 @@ def main() -> int:
             step()
         say()
         if device := demo.cuda_device():
-            demo.on_the_card(device)
+            demo.on_device(7, device, "cuda_worker.py", "matmul.cu and softmax.cu")
         else:
             say("(No CUDA device here, or no NVRTC: `tlcache backends` says what was found. With one, step 7 does it there.)")
+        if device := demo.opencl_device():
+            say()
+            demo.on_device(8, device, "opencl_worker.py", "matmul.cl and softmax.cl by OpenCL")
+        else:
+            say("(No OpenCL device here. With one, also a CPU by pocl-opencl-icd, step 8 does it there.)")
         say(f"\nAll of it went as it should, in {time.monotonic() - started:.0f} s. README.md says how to begin.")
         return 0
     except (Failure, OSError) as failure:

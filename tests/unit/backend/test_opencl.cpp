@@ -28,7 +28,7 @@ const char* const kSource =
     "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void twice(__global float* y) { y[get_global_id(0)] *= 2; "
     "}\n";
 
-/// The first device's target, as `tlcache backends` lists it; empty: there is none.
+/// The target of the device that `opencl` stands for, as `tlcache backends` lists it; empty: there is none.
 const std::string& device_target() {
   static const std::string found = [] {
     const auto told = opencl_ops().probe(nullptr);
@@ -36,7 +36,7 @@ const std::string& device_target() {
       print_message("%s\n", told.error().message.c_str());
       return std::string();
     }
-    const std::string mark = "\"target\": \"";
+    const std::string mark = "\"native\": \"";
     const std::size_t at = told->find(mark) + mark.size();
     return told->substr(at, told->find('"', at) - at);
   }();
@@ -102,9 +102,7 @@ class Launcher {
  public:
   explicit Launcher(void* context) : context_(context) {
     int result = 0;
-    void* device = nullptr;
-    call<int(void*, unsigned, std::size_t, void*, std::size_t*)>("clGetContextInfo")(
-        context, 0x1081, sizeof device, static_cast<void*>(&device), nullptr);
+    void* device = first_device(context);
     queue_ = call<void*(void*, void*, unsigned long, int*)>("clCreateCommandQueue")(context, device, 0, &result);
   }
 
@@ -115,13 +113,10 @@ class Launcher {
     return context;
   }
 
-  static void* new_context() {
-    void* platform = nullptr;
-    void* device = nullptr;
+  /// Another one with the first device of this one.
+  static void* new_context(void* beside) {
+    void* device = first_device(beside);
     int result = 0;
-    call<int(unsigned, void**, unsigned*)>("clGetPlatformIDs")(1, &platform, nullptr);
-    call<int(void*, unsigned long, unsigned, void**, unsigned*)>("clGetDeviceIDs")(platform, 0xFFFFFFFF, 1, &device,
-                                                                                   nullptr);
     return call<void*(const long*, unsigned, void* const*, void*, void*, int*)>("clCreateContext")(
         nullptr, 1, &device, nullptr, nullptr, &result);
   }
@@ -154,6 +149,12 @@ class Launcher {
   static Function* call(const char* name) {
     static void* const library = ::dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
     return reinterpret_cast<Function*>(::dlsym(library, name));
+  }
+  static void* first_device(void* context) {
+    std::vector<void*> devices(64);
+    call<int(void*, unsigned, std::size_t, void*, std::size_t*)>("clGetContextInfo")(
+        context, 0x1081, devices.size() * sizeof(void*), static_cast<void*>(devices.data()), nullptr);
+    return devices.front();
   }
   static int set(void* kernel, unsigned index, const void* value, std::size_t size) {
     return call<int(void*, unsigned, std::size_t, const void*)>("clSetKernelArg")(kernel, index, size, value);
@@ -215,10 +216,14 @@ int load_and_run(const std::string& store, bool own_context) {
   const double got = ms_since(start);
   tlc_load_options options;
   tlc_load_options_init(&options);
-  options.context = own_context ? nullptr : Launcher::new_context();
-  start = Clock::now();
   tlc_module* raw = nullptr;
   Err error;
+  if (!own_context) {
+    if (tlc_cache_load(cache.get(), artifact.get(), nullptr, &raw, &error) != TLC_OK) return 7;
+    options.context = Launcher::new_context(Launcher::program_context(tlc_module_native(raw)));
+    tlc_module_release(raw);
+  }
+  start = Clock::now();
   if (artifact == nullptr || tlc_cache_load(cache.get(), artifact.get(), &options, &raw, &error) != TLC_OK) {
     print_error("%s\n", error.message);
     return 1;
