@@ -93,11 +93,12 @@ tlc_status add_one(tlc_request* request, const Parts& field, const std::string& 
 
 std::uint32_t guess_type(const std::string& name) {
   using Pair = std::pair<std::string_view, std::uint32_t>;
-  static constexpr std::array<Pair, 18> endings = {{
+  static constexpr std::array<Pair, 19> endings = {{
       {".so", TLC_MEMBER_SHARED_OBJECT},
       {".cubin", TLC_MEMBER_DEVICE_BINARY},
       {".hsaco", TLC_MEMBER_DEVICE_BINARY},
       {".fatbin", TLC_MEMBER_DEVICE_BINARY},
+      {".clbin", TLC_MEMBER_DEVICE_BINARY},
       {".metallib", TLC_MEMBER_DEVICE_BINARY},
       {".ptx", TLC_MEMBER_DEVICE_IR},
       {".spv", TLC_MEMBER_DEVICE_IR},
