@@ -100,6 +100,7 @@ Checked checked(State& state, const tlc_artifact* artifact, const tlc_load_optio
 void create_program(Module& module, const FoundMember& member, const std::vector<Device>& devices) {
   const ClApi& api = module.runtime.api;
   std::vector<ClDevice> ids;
+  ids.reserve(devices.size());
   for (const Device& device : devices) ids.push_back(device.id);
   const std::vector<std::size_t> sizes(ids.size(), member.bytes.size());
   std::vector<const unsigned char*> bytes(ids.size(), reinterpret_cast<const unsigned char*>(member.bytes.data()));

@@ -98,7 +98,7 @@ class Checker {
   }
 
   std::string number(const std::string& option) {
-    const std::string given = reader_.next(option);
+    std::string given = reader_.next(option);
     if (!is_plain(given)) refuse_option(option + " " + given, TLC_E_INVALID, "has a value that is no number");
     return given;
   }

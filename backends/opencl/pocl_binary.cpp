@@ -110,7 +110,7 @@ class Walker {
     std::uint32_t locals = 0;
     if (!take_number(facts, of_arguments) || !take_text(facts, name) || name.empty()) return false;
     if (!take_number(facts, arguments) || !take_number(facts, locals)) return false;
-    constexpr std::size_t kGroupSize = 3 * 8;
+    constexpr std::size_t kGroupSize = 24;
     if (!skip(facts, kGroupSize) || !skip(facts, std::uint64_t{8} * locals)) return false;
     std::string_view attributes;
     if (!take_text(facts, attributes) || !skip(facts, 4) || !more_facts(facts)) return false;
@@ -122,10 +122,12 @@ class Walker {
   }
 
   static bool more_facts(std::string_view& facts) {
+    constexpr std::size_t kSubgroupFacts = 8;
+    constexpr std::size_t kGroupFacts = 20;
     std::uint32_t flags = 0;
     if (!take_number(facts, flags)) return false;
-    if ((flags & kHasSubgroupFacts) != 0 && !skip(facts, 2 * 4)) return false;
-    return (flags & kHasGroupFacts) == 0 || skip(facts, 5 * 4);
+    if ((flags & kHasSubgroupFacts) != 0 && !skip(facts, kSubgroupFacts)) return false;
+    return (flags & kHasGroupFacts) == 0 || skip(facts, kGroupFacts);
   }
 
   /// Each to the end of all.

@@ -111,19 +111,23 @@ std::vector<Device> Runtime::devices_of(ClContext context) const {
   const std::string bytes = asked_bytes([&](std::size_t room, void* out, std::size_t* size) {
     return api.context_info(context, kClContextDevices, room, out, size);
   });
+  std::vector<ClDevice> ids(bytes.size() / sizeof(void*));
+  if (!ids.empty()) std::memcpy(ids.data(), bytes.data(), ids.size() * sizeof(void*));
   std::vector<Device> out;
-  for (std::size_t at = 0; at + sizeof(ClDevice) <= bytes.size(); at += sizeof(ClDevice)) {
-    ClDevice id = nullptr;
-    std::memcpy(&id, bytes.data() + at, sizeof id);
+  for (ClDevice id : ids) {
     const auto known = std::find_if(devices.begin(), devices.end(), [&](const Device& one) { return one.id == id; });
-    // One that is not listed may be a part of one (a sub-device): what it is, it says itself.
-    constexpr ClNumber kPlatform = 0x1031;
-    ClPlatform platform = nullptr;
     if (known != devices.end()) {
       out.push_back(*known);
-    } else if (api.device_info(id, kPlatform, sizeof platform, static_cast<void*>(&platform), nullptr) == kClOk) {
-      if (auto device = describe_device(api, platform, id)) out.push_back(*std::move(device));
+      continue;
     }
+    // One that is not listed may be a part of one (a sub-device): what it is, it says itself.
+    constexpr ClNumber kPlatform = 0x1031;
+    ClPlatform platform =
+        asked_number<ClPlatform>([&](std::size_t room, void* into,
+                                     std::size_t* size) { return api.device_info(id, kPlatform, room, into, size); },
+                                 nullptr);
+    if (platform == nullptr) continue;
+    if (auto device = describe_device(api, platform, id)) out.push_back(*std::move(device));
   }
   if (out.empty()) throw Failure(TLC_E_INVALID, "the context in the options does not tell its devices");
   return out;
