@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libFuzzer target: no bytes make the checks of metallibs, of Metal's texts and of the options kept beside them read outside
-// of them; what is found in a metallib is inside of it.
+// libFuzzer target: no bytes make the checks of metallibs, of Metal's texts and of the options kept beside them read
+// outside of them; what is found in a metallib is inside of it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -6,6 +6,8 @@
 
 #include <sys/stat.h>
 
+#include <cstdlib>
+
 #include "../cache/cache_support.hpp"
 #include "metal/metallib.hpp"
 #include "metal_support.hpp"
@@ -190,6 +192,54 @@ void the_compiler_is_in_the_key_by_content(void**) {
                       "metal 1\nas text\n");
 }
 
+/// A variable of the environment, as it was when this ends.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { ::setenv(name_, before_.c_str(), 1); }
+
+ private:
+  const char* name_;
+  std::string before_;
+};
+
+void xcrun_says_which_compiler(void**) {
+  const Scratch scratch;
+  const Script script(scratch);
+  std::filesystem::create_directories(scratch.path("bin"));
+  const std::string xcrun = scratch.path("bin/xcrun");
+  write_file(xcrun, "#!/bin/sh\necho \"$*\" >> " + scratch.path("asked") + "\n[ \"$2\" = macosx ] && echo " +
+                        script.path() + " || { echo 'xcrun: error: no such SDK' >&2; exit 1; }\n");
+  ::chmod(xcrun.c_str(), 0755);
+  const Variable path("PATH", scratch.path("bin") + ":/usr/bin:/bin");
+  const backend::Ops fresh = new_ops(tlc_metal_plugin_init_v1);
+  const Compiled made = compile_by(fresh, source_request(kAddMetal), "metal:apple7:macos14.0");
+  assert_ok(made.done);
+  assert_non_null(made.member("kernel.metallib"));
+  const auto probed = fresh.probe(nullptr);
+  assert_ok(probed);
+  assert_true_msg(contains(*probed, R"("path": ")" + script.path()), "%s", probed->c_str());
+  // No compiler for this one: its text is kept.
+  const Compiled kept = compile_by(fresh, source_request(kAddMetal), "metal:ios17.0");
+  assert_ok(kept.done);
+  assert_non_null(kept.member("kernel.metal"));
+  assert_fails(compile_by(fresh, source_request("#include <vector>\n"), "metal:ios17.0").done, TLC_E_UNSUPPORTED,
+               "xcrun finds no metal: xcrun: error: no such SDK");
+}
+
+void what_is_missing_is_probed(void**) {
+  const Variable path("PATH", "/nonexistent");
+  const auto probed = new_ops(tlc_metal_plugin_init_v1).probe(nullptr);
+  assert_ok(probed);
+  assert_true_msg(contains(*probed, "there is no xcrun in PATH") && contains(*probed, "loaded on a Mac"), "%s",
+                  probed->c_str());
+}
+
 Own<tlc_artifact> get(tlc_cache* cache, const std::string& target, bool& compiled, const std::string& metallib = {}) {
   tlc_request* raw = nullptr;
   assert_int_equal(tlc_request_create(str("test"), &raw, nullptr), TLC_OK);
@@ -289,6 +339,8 @@ int main() {
       cmocka_unit_test(apples_compiler_makes_metallibs),
       cmocka_unit_test(what_apples_compiler_says_comes_back),
       cmocka_unit_test(the_compiler_is_in_the_key_by_content),
+      cmocka_unit_test(xcrun_says_which_compiler),
+      cmocka_unit_test(what_is_missing_is_probed),
       cmocka_unit_test(a_second_process_hits),
       cmocka_unit_test(a_broken_metallib_is_not_stored),
       cmocka_unit_test(targets_have_keys_of_their_own),
