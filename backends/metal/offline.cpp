@@ -154,7 +154,7 @@ void write_headers(const std::string& folder, const DeviceSource& request) {
     }
     std::ofstream file(path, std::ios::binary);
     file << text;
-    if (!file.flush()) throw Failure(TLC_E_IO, "header '" + name + "' could not be written to " + folder);
+    if (!file.flush()) throw Failure(TLC_E_IO, "the header '" + name + "' could not be written");
   }
 }
 

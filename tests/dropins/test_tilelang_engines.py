@@ -8,6 +8,7 @@ import importlib.util
 import json
 import shutil
 import subprocess
+import tempfile
 from importlib import metadata
 from pathlib import Path
 
@@ -48,6 +49,10 @@ PAIRS = {
 }
 
 
+#: Whose entries the wheel writes and cannot load, with its own cache either: it has no runtime for them.
+NOT_LOADED = {("webgpu", "tvm_ffi")}
+
+
 @pytest.fixture
 def tilelang(place, tmp_path) -> TileLang:
     """With an empty library for the linker, and the loader, to take for the driver's: nothing here calls it."""
@@ -75,8 +80,7 @@ def stored(tilelang: TileLang) -> list[dict[str, bytes]]:
     """The members of all kernels in the store, as the command writes them out."""
     out = []
     for digest in tilelang.entries():
-        into = tilelang.place.top / f"out-{digest}"
-        into.mkdir()
+        into = Path(tempfile.mkdtemp(dir=tilelang.place.top))
         tilelang.place.tool("get", digest, "-o", f"{into}/")
         out.append(files(into))
     return out
@@ -97,7 +101,11 @@ def test_an_entry_is_stored_and_read_back_byte_for_byte(tilelang, kind, engine) 
     second = run(tilelang, kind, engine)
     assert tilelang.hits() == before + 1
     assert second["source"] == first["source"]
-    assert files(Path(second["path"])) == files(written)
+    if (kind, engine) in NOT_LOADED:  # refused, made anew, and stored again
+        (again,) = stored(tilelang)
+        assert again.keys() == files(written).keys()
+    else:
+        assert {name: bytes.fromhex(data) for name, data in second["files"].items()} == files(written)
 
 
 def test_the_descriptions_are_of_this_tilelang(tilelang) -> None:

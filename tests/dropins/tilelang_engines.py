@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Has TileLang compile one kernel for a target by an execution backend, keeps a copy of the files that it wrote, and reports
-as JSON where the kernel was loaded from.
+as JSON what lies where the kernel was loaded from.
 
     python tilelang_engines.py KIND ENGINE [--written FOLDER] [--drop FILE] [--other-files]
 
@@ -135,8 +135,9 @@ def main() -> None:
     if arguments.other_files:
         write_more()
     kernel = compiled(arguments.kind, arguments.engine)
-    path = getattr(kernel, "_tilelang_cache_path", None)
-    print(json.dumps({"path": path, "source": kernel.get_kernel_source()}))
+    folder = Path(getattr(kernel, "_tilelang_cache_path", None) or "/nonexistent")
+    files = {one.name: one.read_bytes().hex() for one in folder.iterdir()} if folder.is_dir() else {}
+    print(json.dumps({"files": files, "source": kernel.get_kernel_source()}))
 
 
 if __name__ == "__main__":
