@@ -10,6 +10,7 @@ _save_kernel_to_disk    has TileLang save into a folder of its own, and publishe
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._api import Artifact, CompileLock, Hit, Key, TLCacheError, UncacheableError
-from . import _keys, _late, _store
+from . import _engines, _keys, _late, _store
 from ._seams import Seams, guarded, log, own_methods, say_once
 
 _NEEDED = (
@@ -106,7 +107,7 @@ def _generate_key(original: Callable[..., str]) -> Callable[..., str]:
 def _named(self: Any, named: dict[str, Any], own: str | None, error: Exception | None) -> str:
     try:
         base = self._get_base_key() if hasattr(self, "_get_base_key") else {}
-        return _keys.kernel(named, own, base)
+        return _keys.kernel(named, own, base, self)
     except UncacheableError as refused:
         log.info("not in tlcache: %s", refused)
     except Exception as failure:
@@ -189,7 +190,7 @@ def _load(original: Callable[..., Any]) -> Callable[..., Any]:
                 found = guarded("look a kernel up", lambda: _look_up(known[0]))
                 if found is None:
                     break
-                kernel = _load_from(self, key, found, load)
+                kernel = _load_from(self, key, found, load, known.files)
                 if kernel is not None:
                     return kernel
             return _load_own(self, key, known, load)
@@ -209,9 +210,14 @@ def _look_up(key: Key) -> Artifact | None:
     return turn.artifact if turn is not None else None
 
 
-def _load_from(self: Any, key: str, artifact: Artifact, load: Callable[[], Any]) -> Any:
+def _load_from(
+    self: Any, key: str, artifact: Artifact, load: Callable[[], Any], files: frozenset[str]
+) -> Any:
     """TileLang's own loader on the artifact's files; None if it cannot use them."""
     late = _late.is_late(self)
+    if lacking := _engines.lacking(files, artifact):
+        _take_out(artifact, f"it has no {', '.join(lacking)}")
+        return None
     try:
         folder = _store.scratch() if late else artifact.folder()
         if late:
@@ -230,14 +236,18 @@ def _load_from(self: Any, key: str, artifact: Artifact, load: Callable[[], Any])
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
     _folders.pop(key, None)
+    _take_out(artifact, why)
+    return None
+
+
+def _take_out(artifact: Artifact, why: str) -> None:
     log.warning("an entry cannot be loaded, and is made again: %s", why)
     store = _store.cache()
     if store is not None:
         guarded("take an entry out", lambda: store.invalidate(artifact))
-    return None
 
 
-def _load_own(self: Any, key: str, known: tuple[Key, str | None], load: Callable[[], Any]) -> Any:
+def _load_own(self: Any, key: str, known: _store.Named, load: Callable[[], Any]) -> Any:
     """From TileLang's own folder, where an entry lies that could not be published once."""
     kernel = load()
     if kernel is not None:
@@ -291,9 +301,7 @@ def _save(original: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def _save_and_publish(
-    self: Any, key: str, known: tuple[Key, str | None], save: Callable[[], None]
-) -> bool:
+def _save_and_publish(self: Any, key: str, known: _store.Named, save: Callable[[], None]) -> bool:
     """Whether what TileLang saves is in the store now."""
     if _store.cache() is None:
         return False
@@ -309,10 +317,13 @@ def _save_and_publish(
             _thread.root = None
 
 
-def _publish(known: tuple[Key, str | None], folder: Path) -> bool:
+def _publish(known: _store.Named, folder: Path) -> bool:
     """Publishes a folder's files, through the lock if this thread has it."""
-    bundle = _store.bundle_of(folder, known[1]) if folder.is_dir() else None
+    bundle = _store.bundle_of(folder, known.label) if folder.is_dir() else None
     if bundle is None:
+        return False
+    if lacking := _engines.lacking(known.files, os.listdir(folder)):
+        log.warning("not stored: an entry without %s is not complete", ", ".join(lacking))
         return False
     calls = _calls()
     lock = calls[-1].lock if calls else None

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..._api import Request, UncacheableError
+from . import _engines
 from ._identity import header_folders, identity
 from ._store import Names
 from ._values import plain, source_of
@@ -135,13 +136,16 @@ def _one_or_many(flags: Any) -> Any:
     return [flags] if isinstance(flags, str) else flags
 
 
-def kernel(arguments: Mapping[str, Any], own: str | None, base: Mapping[str, Any]) -> str:
+def kernel(
+    arguments: Mapping[str, Any], own: str | None, base: Mapping[str, Any], cache: Any = None
+) -> str:
     """The name of a kernel's key.
 
     Args:
         arguments: of KernelCache._generate_key, by name.
         own: TileLang's key; None where it could not make one.
         base: what TileLang adds to all its keys.
+        cache: TileLang's own, of the execution backend.
     """
     known = dict(arguments)
     function = known.pop("func")
@@ -149,6 +153,7 @@ def kernel(arguments: Mapping[str, Any], own: str | None, base: Mapping[str, Any
     engine = str(known.pop("execution_backend", None) or "unknown")
     refuse_postprocessing(target, engine, host)
     text = function.script(show_meta=True)
+    kind = target_kind(target)
     fields = {
         "function": text,
         "out_idx": _output_index(known.pop("out_idx", None), function),
@@ -158,7 +163,7 @@ def kernel(arguments: Mapping[str, Any], own: str | None, base: Mapping[str, Any
         "target_text": str(target),
         "target_host": str(host) if host else None,
         "tilelang": plain(base, "base"),
-        "host": _host(),
+        "host": _host() if _engines.host_bound(engine, kind) else None,
         "environment": _environment(),
         **{f"tilelang_{name}": plain(value, name) for name, value in known.items()},
     }
@@ -173,8 +178,8 @@ def kernel(arguments: Mapping[str, Any], own: str | None, base: Mapping[str, Any
         toolchain=f"tilelang {version()}",
         fields=fields,
     )
-    request._add_prepared(identity(target_kind(target)))
-    return names.add(request.key(), label)
+    request._add_prepared(identity(kind))
+    return names.add(request.key(), label, _engines.demanded(engine, kind, version(), cache))
 
 
 def _rebuilt(text: str, arguments: Mapping[str, Any], base: Mapping[str, Any]) -> str | None:

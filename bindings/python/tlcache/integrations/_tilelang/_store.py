@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
 from ..._api import Artifact, Bundle, Cache, Key, MemberType
 from ._seams import log, say_once
@@ -152,6 +153,15 @@ def get(key: Key) -> Artifact | None:
     return None if store is None else store.get(key)
 
 
+class Named(NamedTuple):
+    """What a text of ours stands for."""
+
+    key: Key
+    label: str | None
+    #: Files without which an entry is not complete.
+    files: frozenset[str] = frozenset()
+
+
 class Names:
     """TileLang knows entries by text; this says which key a text of ours stands for.
 
@@ -160,21 +170,21 @@ class Names:
 
     def __init__(self, limit: int = 65536) -> None:
         self._limit = limit
-        self._keys: dict[str, tuple[Key, str | None]] = {}
+        self._keys: dict[str, Named] = {}
         self._guard = threading.Lock()
 
-    def add(self, key: Key, label: str | None) -> str:
+    def add(self, key: Key, label: str | None, files: frozenset[str] = frozenset()) -> str:
         """The text for a key: 64 hex digits, as TileLang's own."""
         name = key.digest.hex()
         with self._guard:
             while len(self._keys) >= self._limit:
                 del self._keys[next(iter(self._keys))]
-            self._keys[name] = (key, label)
+            self._keys[name] = Named(key, label, files)
         return name
 
-    def get(self, name: object) -> tuple[Key, str | None] | None:
-        """The key of a text, and its label; None if it is none of ours."""
+    def get(self, name: object) -> Named | None:
+        """What a text stands for; None if it is none of ours."""
         return self._keys.get(name) if isinstance(name, str) else None
 
 
-__all__ = ["Names", "Scratch", "bundle_of", "cache", "copy_out", "get", "put", "scratch"]
+__all__ = ["Named", "Names", "Scratch", "bundle_of", "cache", "copy_out", "get", "put", "scratch"]
