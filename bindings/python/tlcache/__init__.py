@@ -73,17 +73,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Loads the library when something of it is first used.
+# Not for type checkers, to whom any name would be there then.
+if not TYPE_CHECKING:
 
-    Not sooner: a framework that imports `tlcache.integrations` must go on where the library is
-    missing or does not fit; that ImportError comes with the first use.
-    """
-    if name not in __all__ and name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Not `from . import`, which asks this function for the module first.
-    value = globals()[name] = getattr(importlib.import_module("._api", __name__), name)
-    return value
+    def __getattr__(name: str) -> Any:
+        """Loads the library when something of it is first used.
+
+        Not sooner: a framework that imports `tlcache.integrations` must go on where the library is
+        missing or does not fit; that ImportError comes with the first use.
+        """
+        if name not in __all__ and name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # Not `from . import`, which asks this function for the module first.
+        value = globals()[name] = getattr(importlib.import_module("._api", __name__), name)
+        return value
 
 
 def __dir__() -> list[str]:
