@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Memory, handles and open files stay flat: many gets, artifacts dropped in any order, callbacks that raise, threads that die.
+"""Memory, handles and open files stay flat.
+
+Many gets, artifacts dropped in any order, callbacks that raise, threads that die.
 
 TLC_TEST_LONG=1: a million gets.
 """

@@ -13,7 +13,8 @@ PAGE = Path(__file__).resolve().parents[3] / "docs/python.md"
 
 
 def test_the_tour(folder: Path, python: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    text = PAGE.read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert len(blocks) > 8
     monkeypatch.setenv("TLC_DIR", str(folder))
     assert python("\n".join(blocks) + "print('whole')\n").finish() == "whole"

@@ -40,6 +40,12 @@ with tlcache.Cache("folder", limit="1G") as cache:
     names: list[str] = [name for one in cache.get_many([key]) if one is not None for name in one]
 """
 
+PRELUDE = (
+    "import tlcache",
+    "cache = tlcache.Cache()",
+    "request = tlcache.Request('a')",
+    "key = request.key()",
+)
 #: What is wrong, and a word of mypy's for it.
 MISUSES = {
     "cache.get('key')": "arg-type",
@@ -71,13 +77,12 @@ def test_use_and_misuse(tmp_path: Path) -> None:
     (tmp_path / "use.py").write_text(USE)
     code, said = mypy(tmp_path, "use.py")
     assert code == 0, said
-    prelude = "import tlcache\ncache = tlcache.Cache()\nrequest = tlcache.Request('a')\nkey = request.key()\n"
-    (tmp_path / "misuse.py").write_text(prelude + "\n".join(MISUSES) + "\n")
+    (tmp_path / "misuse.py").write_text("\n".join([*PRELUDE, *MISUSES, ""]))
     _, said = mypy(tmp_path, "misuse.py")
-    for line, (text, word) in enumerate(MISUSES.items(), 5):
-        assert any(f"misuse.py:{line}:" in one and f"[{word}]" in one for one in said.splitlines()), (
-            f"{text}: {said}"
-        )
+    faults = said.splitlines()
+    for line, (text, word) in enumerate(MISUSES.items(), len(PRELUDE) + 1):
+        at = f"misuse.py:{line}:"
+        assert any(at in fault and f"[{word}]" in fault for fault in faults), f"{text}: {said}"
 
 
 def test_the_package_is_strict(tmp_path: Path) -> None:

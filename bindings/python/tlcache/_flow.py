@@ -27,7 +27,7 @@ def get_or_compile(
     flags: int,
     cancel: Cancel | None,
 ) -> Artifact | None:
-    """As Cache.get_or_compile, for the native cache; None: a miss, which TLC_COMPILE_NEVER asks for."""
+    """As Cache.get_or_compile, for the native cache; None: a miss, with TLC_COMPILE_NEVER."""
     pending = None if compile is None else Pending(_Compile(request, compile))
     options = ffi.new("tlc_compile_options*")
     lib.tlc_compile_options_init(options)

@@ -4,7 +4,9 @@
     from tlcache import aio
 
     async with aio.Cache() as cache:
-        artifact = await cache.get_or_compile(request, compile)    # compile may be a coroutine function
+        artifact = await cache.get_or_compile(request, compile)
+
+The compile function may be a coroutine function.
 
 No call blocks the event loop. Short ones run in the loop's own executor. One that may wait for a
 compile has a thread of its own for as long as it lasts, so that waits never take the executor from
@@ -164,7 +166,7 @@ async def _awaited(made: Awaitable[Members]) -> Members:
 
 
 class _Bridge:
-    """A compile function for the library's thread; what it makes of a coroutine runs on the loop."""
+    """A compile function for the library's thread; a coroutine that it makes runs on the loop."""
 
     def __init__(
         self,
@@ -209,7 +211,7 @@ async def _cancelled_late(
 
 
 async def _waiting(work: Callable[[Cancel], T], discard: Callable[[T], None]) -> T:
-    """The result of work, in a thread of its own; cancelling the task triggers what work was given."""
+    """The result of work, in a thread of its own; cancelling triggers what work was given."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
     cancel = Cancel()
