@@ -34,6 +34,18 @@ static tlc_artifact* tlcpy_get(tlc_cache* cache, const tlc_key* key) {
   return artifact;
 }
 
+/* As tlc_cache_get for each key, in order; NULL for a miss. How many were looked up: fewer after an error, as
+ * tlcpy_get. */
+static size_t tlcpy_get_many(tlc_cache* cache, tlc_key* const* keys, size_t count, tlc_artifact** artifacts) {
+  size_t index = 0;
+  for (; index < count; ++index) {
+    artifacts[index] = NULL;
+    tlcpy_thread_status = tlc_cache_get(cache, keys[index], &artifacts[index], tlcpy_error());
+    if (tlcpy_thread_status < 0) break;
+  }
+  return index;
+}
+
 /* The lock that the last tlcpy_begin of this thread got. */
 static _Thread_local tlc_lock* tlcpy_thread_lock;
 

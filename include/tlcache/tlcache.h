@@ -556,7 +556,7 @@ TLC_API tlc_status tlc_cache_begin(tlc_cache* cache, const tlc_key* key, int64_t
  */
 TLC_API tlc_status tlc_lock_publish(tlc_lock* lock, const tlc_bundle* bundle, tlc_artifact** artifact,
                                     tlc_error* error);
-/** Ends the lock; threads of this process that wait get this status and message, other processes compile. @since 0.1 */
+/** Ends the lock; threads here that wait get this status and message (TLC_E_CANCELLED: one compiles), others compile. @since 0.1 */
 TLC_API void tlc_lock_fail(tlc_lock* lock, tlc_status status, tlc_str message);
 /** Ends the lock; the next waiter compiles. NULL does nothing. @since 0.1 */
 TLC_API void tlc_lock_abandon(tlc_lock* lock);

@@ -43,7 +43,8 @@ void Flights::land(const trust::Digest& key, const std::shared_ptr<Flight>& flig
   }
   const std::lock_guard lock(flight->mutex_);
   flight->landed_ = true;
-  flight->status_ = status < 0 ? status : tlc_status{TLC_OK};
+  // Whose compile was cancelled has not failed: the next one compiles.
+  flight->status_ = status < 0 && status != TLC_E_CANCELLED ? status : tlc_status{TLC_OK};
   flight->message_ = std::move(message);
   flight->changed_.notify_all();
 }

@@ -136,5 +136,24 @@ case "$name" in
     links_archive "$dir/target/debug/consumer"
     "$dir/target/debug/consumer" "$store"
     ;;
+  languages)
+    # What `rust` built last links the archive: a copy of the library of its own, as a library and as a program.
+    rust=$work/rust/target/debug
+    [ -f "$rust/libconsumer.so" ] || { echo "there is no Rust: consumers.rust was skipped"; exit 77; }
+    [ -n "${TLC_TEST_PYTHON:-}" ] || { echo "no Python has the package tlcache (TLC_TEST_PYTHON)"; exit 77; }
+    c=("$cc" -std=c11 -D_GNU_SOURCE "${warnings[@]}" "$here/languages/worker.c" $(pkg-config --cflags --libs tlcache) "-Wl,-rpath,$lib")
+    "${c[@]}" -o "$dir/worker"
+    "${c[@]}" -shared -fPIC -DCONSUMER_LIBRARY -o "$dir/libworker.so"
+    PYTHONDONTWRITEBYTECODE=1 "$TLC_TEST_PYTHON" "$here/languages/languages.py" --c "$dir/worker" --c-library "$dir/libworker.so" \
+      --rust "$rust/worker" --rust-library "$rust/libconsumer.so" --kernels "$source/examples/kernels" \
+      --julia-package "$source/bindings/julia" --library "$lib/libtlcache.so.0"
+    ;;
+  wheel)
+    # An environment without compilers, headers or packages but what the wheel asks for, beside another version of the library.
+    [ -n "${TLC_TEST_WHEEL:-}" ] || { echo "there is no wheel (TLC_TEST_WHEEL)"; exit 77; }
+    "$cc" -shared -fPIC "${warnings[@]}" "$here/wheel/other_version.c" -o "$dir/libtlcache.so.0" -Wl,-soname,libtlcache.so.0 \
+      "-Wl,--version-script=$source/cmake/tlcache.map"
+    "$python" "$here/wheel/wheel.py" "$TLC_TEST_WHEEL" "$dir" "$lib/libtlcache.so.0"
+    ;;
   *) echo "no consumer '$name'" >&2; exit 2 ;;
 esac

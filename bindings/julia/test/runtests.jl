@@ -10,7 +10,7 @@ using TLCache
 
 include("support.jl")
 
-const FILES = ["library", "keys", "conformance", "scenarios", "artifacts", "flow", "wrong_use", "cpu", "reports", "processes", "examples", "soak"]
+const FILES = ["library", "keys", "conformance", "scenarios", "artifacts", "flow", "wrong_use", "cpu", "reports", "processes", "examples", "tour", "soak"]
 
 function escaped(text)
     for (plain, entity) in ('&' => "&amp;", '<' => "&lt;", '>' => "&gt;", '"' => "&quot;")

@@ -174,10 +174,10 @@ def test_a_call_of_another_language_reaches_the_backend(folder: Path, python: An
     code = (
         PRELUDE
         + """
-import ctypes
+import ctypes, glob
 from tlcache._native import ffi
 tlcache.register_backend(declare(Base))
-lib = ctypes.CDLL(os.path.join(os.path.dirname(tlcache.__file__), "libtlcache.so.0"))
+lib = ctypes.CDLL(glob.glob(os.path.dirname(tlcache.__file__) + "/libtlcache*.so.0")[0])
 wanted = request(a=1)
 pointer = lambda one: ctypes.c_void_p(int(ffi.cast("uintptr_t", one)))
 artifact = ctypes.c_void_p()

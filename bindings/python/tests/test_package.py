@@ -14,6 +14,7 @@ import tlcache
 from tlcache import _native
 
 PACKAGE = Path(tlcache.__file__).parent
+LIBRARY = PACKAGE / "libtlcache-python.so.0"
 HEADERS = sorted((Path(tlcache.get_include()) / "tlcache").glob("*.h"))
 
 
@@ -23,7 +24,7 @@ def header_text() -> str:
 
 
 def test_the_package_carries_library_headers_and_types() -> None:
-    assert (PACKAGE / "libtlcache.so.0").is_file()
+    assert LIBRARY.is_file()
     assert (PACKAGE / "py.typed").is_file()
     assert {header.name for header in HEADERS} == {
         "tlcache.h",
@@ -39,7 +40,7 @@ def test_the_library_in_use_is_the_one_in_the_package() -> None:
         for line in Path("/proc/self/maps").read_text().splitlines()
         if "libtlcache" in line
     }
-    assert loaded == {str((PACKAGE / "libtlcache.so.0").resolve())}
+    assert loaded == {str(LIBRARY.resolve())}
 
 
 def test_the_version_is_that_of_the_headers() -> None:

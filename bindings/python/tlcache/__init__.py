@@ -18,55 +18,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._api import (
-        NO_TOOLCHAIN,
-        Artifact,
-        ArtifactInfo,
-        BackendCall,
-        BackendLog,
-        BackendRequest,
-        Bundle,
-        BusyError,
-        Cache,
-        CallbackError,
-        CancelledError,
-        CompileError,
-        CompileLock,
-        ConflictError,
-        CorruptError,
-        DeniedError,
-        Digest,
-        Entry,
-        ExistsError,
-        ForkedError,
-        Hit,
-        InvalidError,
-        Key,
-        LoadError,
-        LoadOptions,
-        MemberType,
-        Module,
-        NotFoundError,
-        OutOfMemoryError,
-        Rejected,
-        Request,
-        Stats,
-        Status,
-        StoreError,
-        Tier,
-        TimeoutError,
-        TLCacheError,
-        UnavailableError,
-        UncacheableError,
-        UnsupportedError,
-        backend,
-        build_info,
-        get_include,
-        load_plugin,
-        register_backend,
-        set_log_level,
-        unregister_backend,
-    )
+    from ._api import *  # noqa: F403
     from ._api import __version__ as __version__
 
 __all__ = [
@@ -80,6 +32,7 @@ __all__ = [
     "BusyError",
     "Cache",
     "CallbackError",
+    "Cancel",
     "CancelledError",
     "CompileError",
     "CompileLock",
@@ -120,17 +73,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Loads the library when something of it is first used.
+# Not for type checkers, to whom any name would be there then.
+if not TYPE_CHECKING:
 
-    Not sooner: a framework that imports `tlcache.integrations` must go on where the library is
-    missing or does not fit; that ImportError comes with the first use.
-    """
-    if name not in __all__ and name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Not `from . import`, which asks this function for the module first.
-    value = globals()[name] = getattr(importlib.import_module("._api", __name__), name)
-    return value
+    def __getattr__(name: str) -> Any:
+        """Loads the library when something of it is first used.
+
+        Not sooner: a framework that imports `tlcache.integrations` must go on where the library is
+        missing or does not fit; that ImportError comes with the first use.
+        """
+        if name not in __all__ and name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # Not `from . import`, which asks this function for the module first.
+        value = globals()[name] = getattr(importlib.import_module("._api", __name__), name)
+        return value
 
 
 def __dir__() -> list[str]:

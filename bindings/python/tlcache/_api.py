@@ -42,6 +42,7 @@ from ._module import Module
 from ._native import check_library, from_c, lib, new_error, text
 from ._report import Entry, Stats
 from ._request import NO_TOOLCHAIN, Request
+from ._wait import Cancel
 
 __all__ = [
     "NO_TOOLCHAIN",
@@ -54,6 +55,7 @@ __all__ = [
     "BusyError",
     "Cache",
     "CallbackError",
+    "Cancel",
     "CancelledError",
     "CompileError",
     "CompileLock",

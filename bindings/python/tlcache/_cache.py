@@ -7,15 +7,16 @@ import atexit
 import builtins
 import os
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal
 
-from . import _backend
+from . import _backend, _flow
 from ._artifact import Artifact, hit
-from ._bundle import Bundle, BytesLike, PathLike, as_bundle
+from ._bundle import PathLike, as_bundle
 from ._callbacks import Pending
-from ._errors import CompileError, InvalidError, LoadError, check, forget_raised, make_error
+from ._errors import InvalidError, LoadError, check, forget_raised, make_error
+from ._flow import CompileFunction, Members
 from ._key import Key
 from ._lock import CompileLock, Hit, published
 from ._module import Module
@@ -28,15 +29,12 @@ from ._native import (
     new_error,
     owned,
     take_json,
-    take_text,
     text,
 )
 from ._report import Entry, Stats
 from ._request import Request
-from ._wait import interruptible
+from ._wait import Cancel, interruptible
 
-Members = Mapping[str, BytesLike] | Bundle
-CompileFunction = Callable[[Request, Key], Members]
 Progress = Callable[[int, int], bool | None]
 
 _get = lib.tlcpy_get
@@ -165,6 +163,18 @@ class Cache:
             raise make_error(status, lib.tlcpy_last_error())
         return None
 
+    def get_many(self, keys: Iterable[Key]) -> builtins.list[Artifact | None]:
+        """As `get` for each of the keys, in their order, in one call."""
+        wanted = [key._ptr for key in keys]
+        count = len(wanted)
+        out = ffi.new("tlc_artifact*[]", count)
+        done = lib.tlcpy_get_many(self._handle(), ffi.new("tlc_key*[]", wanted), count, out)
+        # Taken over before anything can raise.
+        found = [hit(pointer) if pointer else None for pointer in out]
+        if done < count:
+            raise make_error(lib.tlcpy_status(), lib.tlcpy_last_error())
+        return found
+
     def put(
         self,
         key: Key,
@@ -275,7 +285,9 @@ class Cache:
 
     # ------------------------------------------------------------ one compile for many
 
-    def begin(self, key: Key, timeout: float | None = None) -> Hit | CompileLock:
+    def begin(
+        self, key: Key, timeout: float | None = None, *, cancel: Cancel | None = None
+    ) -> Hit | CompileLock:
         """Looks the key up and, if it is absent, takes its compile lock.
 
         Waits while another process or thread compiles it.
@@ -289,6 +301,7 @@ class Cache:
             key: what is wanted.
             timeout: seconds to wait; 0: not at all; None: ten minutes, or less where the compile
                 time is known.
+            cancel: ends the wait with a CancelledError, when another thread triggers it.
 
         Raises:
             TimeoutError: the deadline passed: compile for yourself, and put.
@@ -298,10 +311,11 @@ class Cache:
         artifact, lock = ffi.new("tlc_artifact**"), ffi.new("tlc_lock**")
         error = new_error()
         status = interruptible(
-            lambda cancel, left: lib.tlc_cache_begin(
-                cache, key._ptr, left, cancel, artifact, lock, error
+            lambda token, left: lib.tlc_cache_begin(
+                cache, key._ptr, left, token, artifact, lock, error
             ),
             milliseconds(timeout, lib.TLC_WAIT_DEFAULT),
+            cancel,
         )
         if status == lib.TLC_OK:
             return Hit(Artifact._own(artifact[0]))
@@ -317,6 +331,7 @@ class Cache:
         keep_failure: bool = False,
         *,
         closed: bool = False,
+        cancel: Cancel | None = None,
     ) -> Artifact:
         """The whole flow: key, look up, lock, compile, publish.
 
@@ -331,6 +346,7 @@ class Cache:
                 less where the compile time is known.
             keep_failure: remember a CompileError for a day, and answer it without compiling.
             closed: a hit counts only if everything the artifact requires is there too.
+            cancel: ends the wait with a CancelledError, when another thread triggers it.
 
         Returns:
             The artifact; its `log` has the compiler's output if this call compiled.
@@ -338,38 +354,17 @@ class Cache:
         Raises:
             CompileError: with the compiler's `log`.
         """
-        cache = self._handle()
-        pending = None if compile is None else Pending(_Compile(request, compile))
-        options = ffi.new("tlc_compile_options*")
-        lib.tlc_compile_options_init(options)
-        if pending is not None:
-            options.compile, options.user_data = lib.tlcpy_on_compile, pending.handle
-        options.flags = (lib.TLC_COMPILE_KEEP_FAILURE if keep_failure else 0) | (
+        flags = (lib.TLC_COMPILE_KEEP_FAILURE if keep_failure else 0) | (
             lib.TLC_COMPILE_CLOSED if closed else 0
         )
-        artifact, log, error = ffi.new("tlc_artifact**"), ffi.new("tlc_blob**"), new_error()
+        found = _flow.get_or_compile(self._handle(), request, compile, timeout, flags, cancel)
+        assert found is not None
+        return found
 
-        def call(cancel: Any, left: int) -> int:
-            options.cancel, options.timeout_ms = cancel, left
-            status = lib.tlc_cache_get_or_compile(
-                cache, request._ptr, options, artifact, log, error
-            )
-            # An exception of the callback's ends the wait, whatever the status.
-            raised = pending is not None and pending.exception is not None
-            return int(lib.TLC_E_CALLBACK if raised else status)
-
-        # For this call 0 is the default, so that "do not wait" is the shortest wait.
-        status = interruptible(call, max(milliseconds(timeout, 0), 0 if timeout is None else 1))
-        said = take_text(log[0]) if log[0] else None
-        if pending is not None:
-            pending.raise_exception()
-        if status == lib.TLC_E_COMPILE:
-            failure = make_error(status, error, kind=CompileError)
-            assert isinstance(failure, CompileError)
-            failure.log = said or ""
-            raise failure
-        check(status, error)
-        return Artifact._own(artifact[0], log=said)
+    def look(self, request: Request, *, closed: bool = False) -> Artifact | None:
+        """What `get_or_compile` finds without compiling or waiting; None where it would compile."""
+        flags = lib.TLC_COMPILE_NEVER | (lib.TLC_COMPILE_CLOSED if closed else 0)
+        return _flow.get_or_compile(self._handle(), request, None, None, flags, None)
 
     # ------------------------------------------------------------ modules
 
@@ -496,28 +491,6 @@ def _leave_open() -> None:
 
 
 atexit.register(_leave_open)
-
-
-class _Compile:
-    """One compile callback: makes the members, gives them to the library's bundle."""
-
-    __slots__ = ("bundle", "function", "request")
-
-    def __init__(self, request: Request, function: CompileFunction) -> None:
-        self.request = request
-        self.function = function
-        # Borrowed by the native bundle, which ends with the call that this object outlives.
-        self.bundle: Bundle | None = None
-
-    def __call__(self, key: Any, native: Any, log: Any) -> None:
-        try:
-            made = self.function(self.request, Key._copy(key))
-        except CompileError as failure:
-            lib.tlc_log_append(log, text(failure.log.encode("utf-8", "replace")))
-            raise
-        self.bundle = bundle = as_bundle(made)
-        lib.tlc_log_append(log, text(bundle.log.encode("utf-8", "replace")))
-        bundle._fill(native, borrow=True)
 
 
 __all__ = ["Cache", "CompileFunction", "Members", "Progress"]

@@ -249,6 +249,27 @@ void test_a_leaders_failure_reaches_its_waiters(void**) {
   }
 }
 
+// Whose caller gave up has not failed: one of those who wait compiles.
+void test_a_cancelled_leader_makes_another(void**) {
+  const Scratch scratch;
+  const auto cache = open_cache(scratch.path());
+  const auto key = make_key(make_request("a", "1").get());
+  tlc_artifact* artifact = nullptr;
+  tlc_lock* lock = nullptr;
+  assert_int_equal(tlc_cache_begin(cache.get(), key.get(), 0, nullptr, &artifact, &lock, nullptr), TLC_LOCKED);
+  tlc_status waited = 0;
+  std::thread waiter([&] {
+    tlc_artifact* none = nullptr;
+    tlc_lock* own = nullptr;
+    waited = tlc_cache_begin(cache.get(), key.get(), 20000, nullptr, &none, &own, nullptr);
+    tlc_lock_abandon(own);
+  });
+  ::usleep(300000);
+  tlc_lock_fail(lock, TLC_E_CANCELLED, str("its caller gave up"));
+  waiter.join();
+  assert_int_equal(waited, TLC_LOCKED);
+}
+
 void test_a_wait_can_be_cancelled(void**) {
   const Scratch scratch;
   const auto cache = open_cache(scratch.path());
@@ -412,6 +433,7 @@ int main() {
       cmocka_unit_test(test_begin_and_publish),
       cmocka_unit_test(test_two_caches_on_one_folder),
       cmocka_unit_test(test_a_leaders_failure_reaches_its_waiters),
+      cmocka_unit_test(test_a_cancelled_leader_makes_another),
       cmocka_unit_test(test_a_wait_can_be_cancelled),
       cmocka_unit_test(test_guards),
       cmocka_unit_test(test_links),
