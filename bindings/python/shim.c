@@ -62,13 +62,6 @@ static int64_t tlcpy_created_ns(const tlc_artifact* artifact) {
   return tlc_artifact_get_info(artifact, &info, NULL) == TLC_OK ? (int64_t)info.created_ns : 0;
 }
 
-/* When an entry of the folder was last made, replaced or removed; -1: there is no such folder. */
-static int64_t tlcpy_changed_ns(const char* path) {
-  struct stat folder;
-  if (stat(path, &folder) != 0 || !S_ISDIR(folder.st_mode)) return -1;
-  return (int64_t)folder.st_mtim.tv_sec * 1000000000 + folder.st_mtim.tv_nsec;
-}
-
 static int is_file_of(int folder, const char* name, const tlc_member* member, int64_t stamp) {
   struct stat file;
   return fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode) &&
