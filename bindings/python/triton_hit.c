@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tlcache.integrations._triton_hit: a kernel of Triton's that is stored, and whose files are in place. In C, by itself: the
- * first look-up of a process is most of what a hit costs, and most of that was importing what else the package has.
+ * tlcache.integrations._triton_hit: a kernel of Triton's that is stored, and whose files are in place. In C, by itself:
+ * the first look-up of a process is most of what a hit costs, and most of that was importing what else the package has.
  *
  *   cache() -> int                                        address of the process's tlc_cache, opened at the first call
  *   files(namespace, key, file, folder, known) -> tuple   (changed, created, paths), or None: ask the store
@@ -59,10 +59,8 @@ static PyObject* py_cache(PyObject* module, PyObject* none) {
   tlc_error error;
   tlc_error_init(&error);
   tlc_cache* cache;
-  Py_BEGIN_ALLOW_THREADS
-  cache = cache_of_process(&error);
-  Py_END_ALLOW_THREADS
-  return cache == NULL ? raise(&error) : PyLong_FromVoidPtr(cache);
+  Py_BEGIN_ALLOW_THREADS cache = cache_of_process(&error);
+  Py_END_ALLOW_THREADS return cache == NULL ? raise(&error) : PyLong_FromVoidPtr(cache);
 }
 
 /* ---------------------------------------------------------------- files in place */
@@ -98,9 +96,9 @@ static int has_files(struct look* look, int folder, const tlc_member* members, s
 }
 
 /*
- * Whether each member is a file in the folder, of its size, last written when the artifact was made. The folder's own time
- * is taken before: whoever replaces a file after that changes it. It is opened without asking to read it; files are then
- * found by name alone.
+ * Whether each member is a file in the folder, of its size, last written when the artifact was made. The folder's own
+ * time is taken before: whoever replaces a file after that changes it. It is opened without asking to read it; files
+ * are then found by name alone.
  */
 static int32_t look_for_files(const tlc_artifact_info* info, const tlc_member* members, size_t count, void* user_data) {
   struct look* look = user_data;
@@ -152,8 +150,8 @@ static PyObject* py_files(PyObject* module, PyObject* arguments) {
   tlc_str name_space, key, file;
   Py_ssize_t name_space_size, key_size, file_size = 0;
   PyObject *folder, *known;
-  if (!PyArg_ParseTuple(arguments, "s#s#z#UO:files", &name_space.data, &name_space_size, &key.data, &key_size, &file.data,
-                        &file_size, &folder, &known))
+  if (!PyArg_ParseTuple(arguments, "s#s#z#UO:files", &name_space.data, &name_space_size, &key.data, &key_size,
+                        &file.data, &file_size, &folder, &known))
     return NULL;
   name_space.len = (size_t)name_space_size;
   key.len = (size_t)key_size;
@@ -178,8 +176,7 @@ static PyObject* py_files(PyObject* module, PyObject* arguments) {
   tlc_status status = TLC_E_UNAVAILABLE;
   tlc_error error;
   tlc_error_init(&error);
-  Py_BEGIN_ALLOW_THREADS
-  tlc_cache* cache = cache_of_process(&error);
+  Py_BEGIN_ALLOW_THREADS tlc_cache* cache = cache_of_process(&error);
   if (cache != NULL) {
     tlc_key* made = NULL;
     status = make_key(name_space, key, file, &made, &error);
@@ -187,8 +184,7 @@ static PyObject* py_files(PyObject* module, PyObject* arguments) {
     if (status == TLC_OK) status = tlc_cache_outline(cache, made, look_for_files, &look, &error);
     tlc_key_release(made);
   }
-  Py_END_ALLOW_THREADS
-  Py_DECREF(path);
+  Py_END_ALLOW_THREADS Py_DECREF(path);
   if (status == TLC_OK && look.same) {
     Py_INCREF(known);
     return known;
@@ -208,10 +204,11 @@ static int check_version(PyObject* module) {
     PyErr_SetString(PyExc_ImportError, "nothing more can be done when Python ends");
     return -1;
   }
-  PyErr_Format(PyExc_ImportError,
-               "tlcache was built for ABI %d.%d of libtlcache, but version %s with ABI %u.%u was loaded; install the tlcache "
-               "package again",
-               TLC_ABI_MAJOR, TLC_ABI_MINOR, tlc_version_string(), major, minor);
+  PyErr_Format(
+      PyExc_ImportError,
+      "tlcache was built for ABI %d.%d of libtlcache, but version %s with ABI %u.%u was loaded; install the tlcache "
+      "package again",
+      TLC_ABI_MAJOR, TLC_ABI_MINOR, tlc_version_string(), major, minor);
   return -1;
 }
 
@@ -226,8 +223,15 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, check_version},
 #endif
                                    {0, NULL}};
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "tlcache.integrations._triton_hit",
-                                        "Triton's kernels that are stored, and in place.", 0, methods, slots, NULL, NULL, NULL};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                        "tlcache.integrations._triton_hit",
+                                        "Triton's kernels that are stored, and in place.",
+                                        0,
+                                        methods,
+                                        slots,
+                                        NULL,
+                                        NULL,
+                                        NULL};
 
 PyMODINIT_FUNC PyInit__triton_hit(void) {
   return PyModuleDef_Init(&definition);
