@@ -45,6 +45,34 @@ def test_a_process_killed_while_it_compiles_frees_the_others(tilelang) -> None:
     assert tilelang.compiles() == 2
 
 
+@pytest.mark.parametrize(("moment", "compiles"), [("before", 2), ("after", 1)])
+def test_a_process_killed_while_it_saves(tilelang, moment, compiles) -> None:
+    """kill -9 when TileLang has written its files, before they are published, or right after."""
+    killed = tilelang.place.start(
+        "-c",
+        f"""
+import os, signal, sys
+sys.argv = ["x", "--kernels", "1"]
+import tlcache.integrations.tilelang, tilelang
+from tlcache.integrations._tilelang import _kernels
+publish = _kernels._publish
+def die(*arguments):
+    if {moment!r} == "after":
+        assert publish(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+_kernels._publish = die
+import tilelang_compile
+tilelang_compile.main()
+""",
+        **tilelang.environment,
+    )
+    killed.communicate(timeout=allowed())
+    assert killed.returncode == -signal.SIGKILL
+    assert right(tilelang.run("--kernels", 1))
+    assert tilelang.compiles() == compiles
+    assert not [path for path in tilelang.own.rglob("*") if path.is_file()]
+
+
 def test_a_damaged_entry_is_made_again(tilelang) -> None:
     tilelang.run("--kernels", 1)
     shutil.rmtree(tilelang.place.store / "files", ignore_errors=True)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import random
+import shutil
 import time
 
 import pytest
@@ -126,6 +128,38 @@ assert time.monotonic() - started < 200
         finish(one)
 
 
+def test_killed_at_any_moment_nothing_is_half_there(place) -> None:
+    """kill -9 while kernels are looked up, written, published: what others then get is whole, and they wait for nobody."""
+    place.environment["TRITON_CACHE_DIR"] = str(place.triton)
+    work = COMPILE + """
+print("ready", flush=True)
+for number in range(100000):
+    key = f"{number:064x}"
+    assert compile_kernel(key, seconds=0) == b"code of " + key.encode()
+"""
+    generator = random.Random(2026)
+    for _ in range(12):
+        process = place.start("-c", work)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(generator.uniform(0.0, 0.3))
+        process.kill()
+        process.communicate()
+    made = count(place)
+    assert made > 12
+    # With Triton's folder, and from the store alone.
+    check = COMPILE + f"""
+for number in range({made}):
+    key = f"{{number:064x}}"
+    assert compile_kernel(key, seconds=0) == b"code of " + key.encode(), key
+"""
+    place.run("-c", check)
+    recompiled = count(place) - made
+    assert recompiled <= 2 * 12  # those that were being written, one for each kill, and the look behind the last of them
+    shutil.rmtree(place.triton)
+    place.run("-c", check)
+    assert count(place) - made == recompiled
+
+
 def test_timings_of_the_autotuner_are_kept(place) -> None:
     """As triton/runtime/autotuner.py with TRITON_CACHE_AUTOTUNING=1: get_file, then put, of one file of JSON."""
     code = COMPILE + """
@@ -139,8 +173,6 @@ else:
 """
     assert place.run("-c", code) == "measured\n"
     assert json.loads(place.run("-c", code)) == {"timings": [1.5]}
-    import shutil
-
     shutil.rmtree(place.triton)
     assert json.loads(place.run("-c", code)) == {"timings": [1.5]}
     assert place.tool("stats")["total"]["hits"] == 2
