@@ -8,8 +8,9 @@
  * A function named tlcpy_... is seen from Python: generate_ffi.py reads its signature, which must
  * be on one line.
  */
+#include <dirent.h>
 #include <fcntl.h>
-#include <fts.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,13 +73,6 @@ static int64_t tlcpy_created_ns(const tlc_artifact* artifact) {
   memset(&info, 0, sizeof info);
   info.struct_size = TLC_SIZEOF(tlc_artifact_info, tier);
   return tlc_artifact_get_info(artifact, &info, NULL) == TLC_OK ? (int64_t)info.created_ns : 0;
-}
-
-/* When an entry of the folder was last made, replaced or removed; -1: there is no such folder. */
-static int64_t tlcpy_changed_ns(const char* path) {
-  struct stat folder;
-  if (stat(path, &folder) != 0 || !S_ISDIR(folder.st_mode)) return -1;
-  return (int64_t)folder.st_mtim.tv_sec * 1000000000 + folder.st_mtim.tv_nsec;
 }
 
 static int is_file_of(int folder, const char* name, const tlc_member* member, int64_t stamp) {
@@ -152,8 +146,91 @@ static int is_listed(const char* list, const char* name, size_t length, int suff
   return 0;
 }
 
-static int by_name(const FTSENT** a, const FTSENT** b) {
-  return strcmp((*a)->fts_name, (*b)->fts_name);
+/* A walk over folders: what it looks for, and what it has found. */
+struct tlcpy_walk {
+  const char *ends, *without; /* lists of the form "/.h/.hpp/" */
+  struct tlcpy_text text;
+  int64_t newest;
+};
+
+/* A folder that is being walked over, and those around it: a link that leads back into one is not followed. */
+struct tlcpy_place {
+  const struct tlcpy_place* around;
+  dev_t device;
+  ino_t inode;
+};
+
+static int by_name(const void* a, const void* b) {
+  return strcmp(*(char* const*)a, *(char* const*)b);
+}
+
+static void note_file(struct tlcpy_walk* walk, const char* path, size_t length, const struct stat* file) {
+  const int64_t changed = (int64_t)file->st_mtim.tv_sec * 1000000000 + file->st_mtim.tv_nsec;
+  char state[160];
+  const int written = snprintf(state, sizeof state, "%llu %llu %lld %lld %lld\n", (unsigned long long)file->st_dev,
+                               (unsigned long long)file->st_ino, (long long)file->st_size, (long long)changed,
+                               (long long)file->st_ctim.tv_sec * 1000000000 + file->st_ctim.tv_nsec);
+  append(&walk->text, path, length + 1);
+  append(&walk->text, state, (size_t)written);
+  if (changed > walk->newest) walk->newest = changed;
+}
+
+/* What is worth a look in a folder: its type and name. The system tells the type, so other files are not looked at. */
+static char** names_in(DIR* folder, const struct tlcpy_walk* walk, int is_root, size_t* count) {
+  char** names = NULL;
+  size_t room = 0;
+  *count = 0;
+  for (const struct dirent* one = NULL; (one = readdir(folder)) != NULL;) {
+    const size_t length = strlen(one->d_name);
+    if (strcmp(one->d_name, ".") == 0 || strcmp(one->d_name, "..") == 0) continue;
+    if (one->d_type == DT_REG && !is_listed(walk->ends, one->d_name, length, 1)) continue;
+    if (one->d_type != DT_REG &&
+        (strcmp(one->d_name, "__pycache__") == 0 || (is_root && is_listed(walk->without, one->d_name, length, 0))))
+      continue;
+    if (*count == room) {
+      char** larger = realloc(names, (room = 2 * room + 16) * sizeof *names);
+      if (larger == NULL) break;
+      names = larger;
+    }
+    if ((names[*count] = strdup(one->d_name)) == NULL) break;
+    ++*count;
+  }
+  if (*count != 0) qsort(names, *count, sizeof *names, by_name);
+  return names;
+}
+
+/* path: of the folder `handle`, `length` bytes, in memory of PATH_MAX bytes. Closes the handle. */
+static void walk_over(struct tlcpy_walk* walk, int handle, char* path, size_t length,
+                      const struct tlcpy_place* around) {
+  struct stat state;
+  DIR* folder = NULL;
+  if (fstat(handle, &state) != 0 || (folder = fdopendir(handle)) == NULL) {
+    close(handle);
+    return;
+  }
+  const struct tlcpy_place here = {around, state.st_dev, state.st_ino};
+  for (const struct tlcpy_place* one = around; one != NULL; one = one->around)
+    if (one->device == here.device && one->inode == here.inode) {
+      closedir(folder);
+      return;
+    }
+  size_t count = 0;
+  char** names = names_in(folder, walk, around == NULL, &count);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t size = strlen(names[i]);
+    if (length + 1 + size < PATH_MAX && fstatat(handle, names[i], &state, 0) == 0) {
+      path[length] = '/';
+      memcpy(path + length + 1, names[i], size + 1);
+      int inner = -1;
+      if (S_ISREG(state.st_mode) && is_listed(walk->ends, names[i], size, 1))
+        note_file(walk, path, length + 1 + size, &state);
+      else if (S_ISDIR(state.st_mode) && (inner = openat(handle, names[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0)
+        walk_over(walk, inner, path, length + 1 + size, &here);
+    }
+    free(names[i]);
+  }
+  free(names);
+  closedir(folder);
 }
 
 /*
@@ -163,29 +240,17 @@ static int by_name(const FTSENT** a, const FTSENT** b) {
  * tlcpy_free.
  */
 static char* tlcpy_tree_state(const char* root, const char* ends, const char* without, int64_t* newest, size_t* size) {
-  char* const roots[] = {(char*)root, NULL};
-  struct tlcpy_text text = {malloc(1 << 16), 0, 1 << 16};
-  FTS* tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
-  *newest = 0;
-  for (FTSENT* one = NULL; tree != NULL && (one = fts_read(tree)) != NULL;) {
-    if (one->fts_info == FTS_D && one->fts_level > 0 &&
-        (strcmp(one->fts_name, "__pycache__") == 0 ||
-         (one->fts_level == 1 && is_listed(without, one->fts_name, one->fts_namelen, 0))))
-      fts_set(tree, one, FTS_SKIP);
-    if (one->fts_info != FTS_F || !is_listed(ends, one->fts_name, one->fts_namelen, 1)) continue;
-    const struct stat* file = one->fts_statp;
-    const int64_t changed = (int64_t)file->st_mtim.tv_sec * 1000000000 + file->st_mtim.tv_nsec;
-    char state[160];
-    const int written = snprintf(state, sizeof state, "%llu %llu %lld %lld %lld\n", (unsigned long long)file->st_dev,
-                                 (unsigned long long)file->st_ino, (long long)file->st_size, (long long)changed,
-                                 (long long)file->st_ctim.tv_sec * 1000000000 + file->st_ctim.tv_nsec);
-    append(&text, one->fts_path, one->fts_pathlen + (size_t)1);
-    append(&text, state, (size_t)written);
-    if (changed > *newest) *newest = changed;
+  struct tlcpy_walk walk = {ends, without, {malloc(1 << 16), 0, 1 << 16}, 0};
+  char path[PATH_MAX];
+  const size_t length = strlen(root);
+  const int handle = length < sizeof path ? open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (handle >= 0) {
+    memcpy(path, root, length + 1);
+    walk_over(&walk, handle, path, length, NULL);
   }
-  if (tree != NULL) fts_close(tree);
-  *size = text.used;
-  return text.data;
+  *newest = walk.newest;
+  *size = walk.text.used;
+  return walk.text.data;
 }
 
 static void tlcpy_free(char* memory) {

@@ -485,6 +485,26 @@ TLC_API tlc_status tlc_artifact_folder(tlc_artifact* artifact, tlc_blob** path, 
  * @since 0.1
  */
 TLC_API tlc_status tlc_cache_get(tlc_cache* cache, const tlc_key* key, tlc_artifact** artifact, tlc_error* error);
+/**
+ * Shown what is stored for a key: facts, and the members with their names, types and sizes but without their bytes (data is
+ * NULL). All of it is valid during the call only. It may use the cache.
+ * @return 0: a question only, which counts nothing. Anything else: the caller has what it needs, elsewhere, and this
+ *         counts as a hit.
+ * @since 0.3
+ */
+typedef int32_t (*tlc_outline_fn)(const tlc_artifact_info* info, const tlc_member* members, size_t count,
+                                  void* user_data);
+/**
+ * Asks what is stored for a key without reading its members: for a caller that has a copy of them, and wants to know whether
+ * it is still that of the generation that is stored (info's created_ns and generation, the members' sizes). Links are followed,
+ * remotes are not asked. The record's header and its list of members are verified; the members are where the cache was opened
+ * with TLC_OPEN_VERIFY_STRICT.
+ * @param fn  called once on TLC_OK, else not
+ * @return TLC_OK, TLC_MISS and TLC_REJECTED (neither is counted: ask with tlc_cache_get or tlc_cache_begin), TLC_E_INVALID
+ * @since 0.3
+ */
+TLC_API tlc_status tlc_cache_outline(tlc_cache* cache, const tlc_key* key, tlc_outline_fn fn, void* user_data,
+                                     tlc_error* error);
 
 /**
  * Publishes a bundle if the key is absent or rejected. All or nothing: readers in any process see the whole of it or none.

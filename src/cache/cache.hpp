@@ -3,7 +3,7 @@
 //
 //   cache.cpp    open, and the store under it    flow.cpp     get, put, begin, get_or_compile
 //   keys.cpp     from request to key             links.cpp    keys that lead to others while files are the same
-//   remotes.cpp  what remotes have, and get
+//   remotes.cpp  what remotes have, and get           outline.cpp  what is there, without its bytes
 //   load.cpp     modules                         explain.cpp  why a key misses
 //   host.cpp     services for backends           report.cpp   stats and facts as JSON
 #pragma once
@@ -66,6 +66,9 @@ struct Begun {
 /// Compiles for get_or_compile when the caller brings its own way.
 using CompileFn = std::function<Result<void>(const tlc_request&, const tlc_key&, tlc_bundle&, tlc_log&)>;
 
+/// Shown what is stored: facts and members, whose data must not be read. Returns whether that is all that was needed.
+using OutlineFn = std::function<bool(const store::RecordHeader&, const store::RecordMeta&, store::Tier)>;
+
 struct CompileOptions {
   CompileFn compile;  ///< empty: the registered backend
   std::int64_t timeout_ms = TLC_WAIT_DEFAULT;
@@ -113,6 +116,11 @@ class Cache : public std::enable_shared_from_this<Cache> {
   void end(tlc_lock& lock, tlc_status status, std::string message);
   Result<store::ArtifactRef> get_or_compile(const tlc_request& request, const CompileOptions& options,
                                             std::optional<std::string>* log);
+
+  // ---- outline.cpp
+  /// What get would find, shown without reading its members; `fn` says whether that was all that was needed, which
+  /// counts as the hit. The result has no artifact.
+  Look outline(const key::Key& key, const OutlineFn& fn);
 
   // ---- links.cpp
   Result<void> link(const key::Key& from, const key::Key& to);
@@ -184,9 +192,14 @@ class Cache : public std::enable_shared_from_this<Cache> {
 
   // links.cpp
   Look follow(const store::Artifact& link, bool quiet = false);
+  /// The first hit among what the link leads to, as look_at finds it.
+  Look follow(const store::Artifact& link, const std::function<Look(const trust::Digest&)>& look_at);
   Result<std::vector<key::Guard>> read_guards(const Bundle& bundle);
   Result<void> add_variant(const key::Key& from, const key::Variant& variant, std::string_view label,
                            bool share = true);
+
+  // outline.cpp
+  Look outline(store::Store& store, const trust::Digest& digest, const OutlineFn& fn, bool follows);
 
   // remotes.cpp
   /// Asks the remotes. Compile lock held.

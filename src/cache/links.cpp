@@ -2,6 +2,7 @@
 // Links: a request's key that leads to an artifact's while the files it read are the same.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -34,6 +35,14 @@ std::optional<std::string> broken(const key::Guard& guard, store::FileMemo& file
 }
 
 Look Cache::follow(const store::Artifact& artifact, bool quiet) {
+  return follow(artifact, [this, quiet](const trust::Digest& digest) {
+    Look found = look(digest, quiet);
+    if (found.outcome == store::Outcome::hit && found.artifact->kind() != store::Kind::artifact) found = {};
+    return found;
+  });
+}
+
+Look Cache::follow(const store::Artifact& artifact, const std::function<Look(const trust::Digest&)>& look_at) {
   Look result;
   Result<key::Link> link = decode(artifact);
   if (!link) {
@@ -42,15 +51,11 @@ Look Cache::follow(const store::Artifact& artifact, bool quiet) {
     return result;
   }
   for (const key::Variant& variant : link->variants) {
-    bool whole = true;
-    for (const key::Guard& guard : variant.guards) {
-      if (!broken(guard, local().files())) continue;
-      whole = false;
-      break;
-    }
+    const bool whole = std::none_of(variant.guards.begin(), variant.guards.end(),
+                                    [this](const key::Guard& guard) { return broken(guard, local().files()); });
     if (!whole) continue;
-    Look found = look(variant.artifact, quiet);
-    if (found.outcome == store::Outcome::hit && found.artifact->kind() == store::Kind::artifact) return found;
+    Look found = look_at(variant.artifact);
+    if (found.outcome == store::Outcome::hit) return found;
     if (found.outcome == store::Outcome::rejected) result = std::move(found);
   }
   return result;

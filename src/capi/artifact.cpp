@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Artifacts and modules.
 #include "capi/call.hpp"
+#include "capi/facts.hpp"
 
 using namespace tlc;        // NOLINT: the definitions of the C API only call the core
 using namespace tlc::capi;  // NOLINT
@@ -19,16 +20,7 @@ tlc_status tlc_artifact_get_info(const tlc_artifact* artifact, tlc_artifact_info
     TLC_REQUIRE(artifact);
     TLC_REQUIRE(info);
     const store::Artifact& core = *to_core(artifact);
-    tlc_artifact_info facts{};
-    facts.name_space = str_of(core.meta().name_space);
-    facts.label = str_of(core.meta().label);
-    facts.digest = core.key().bytes.data();
-    facts.generation = core.header().sequence;
-    facts.created_ns = core.header().created_ns;
-    facts.compile_us = core.header().compile_us;
-    for (const store::MemberView& member : core.members()) facts.size += member.data.size();
-    facts.member_count = static_cast<uint32_t>(core.members().size());
-    facts.tier = static_cast<uint32_t>(core.tier());
+    const tlc_artifact_info facts = facts_of(core.header(), core.meta(), core.tier());
     return status_of(give_struct(facts, info, TLC_SIZEOF(tlc_artifact_info, tier), "tlc_artifact_info"));
   });
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Caches: open, look up, publish, one compile for many.
+#include <algorithm>
+#include <vector>
+
 #include "capi/call.hpp"
+#include "capi/facts.hpp"
 #include "port/fork.hpp"
 
 using namespace tlc;        // NOLINT: the definitions of the C API only call the core
@@ -94,6 +98,27 @@ tlc_status tlc_cache_get(tlc_cache* cache, const tlc_key* key, tlc_artifact** ar
       *artifact = to_public(found.artifact.take());
       return tlc_status{TLC_OK};
     }
+    if (found.outcome == store::Outcome::miss) return make_error(TLC_MISS, "nothing is stored for this key");
+    return make_error(TLC_REJECTED, std::move(found.reason));
+  });
+}
+
+tlc_status tlc_cache_outline(tlc_cache* cache, const tlc_key* key, tlc_outline_fn fn, void* user_data,
+                             tlc_error* error) {
+  return call(error, [&]() -> Result<tlc_status> {
+    TLC_REQUIRE(cache);
+    TLC_REQUIRE(key);
+    TLC_REQUIRE(fn);
+    const auto show = [&](const store::RecordHeader& header, const store::RecordMeta& meta, store::Tier tier) {
+      const tlc_artifact_info facts = facts_of(header, meta, tier);
+      std::vector<tlc_member> members(meta.members.size());
+      std::transform(meta.members.begin(), meta.members.end(), members.begin(), [](const store::MemberView& one) {
+        return tlc_member{TLC_SIZEOF(tlc_member, type), str_of(one.name), nullptr, one.data.size(), one.type};
+      });
+      return fn(&facts, members.data(), members.size(), user_data) != 0;
+    };
+    cache::Look found = cache->cache->outline(key->key, show);
+    if (found.outcome == store::Outcome::hit) return tlc_status{TLC_OK};
     if (found.outcome == store::Outcome::miss) return make_error(TLC_MISS, "nothing is stored for this key");
     return make_error(TLC_REJECTED, std::move(found.reason));
   });

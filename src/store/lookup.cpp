@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // get: from a digest to a verified artifact, by way of the index. What needs no look at the index is get_known.
+// outline: the same without what is in the members.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -29,13 +30,17 @@ bool agrees(const RecordHeader& header, const trust::Digest& key, const IndexRec
 
 }  // namespace
 
+// Sequences follow the wall clock and never go back, as it may: what is used later has the later stamp.
+std::uint32_t Store::stamp_of(std::uint32_t minute) const {
+  const std::uint64_t at_least = control_.header()->sequence.load(std::memory_order_relaxed) / 60'000'000'000U;
+  return std::max(minute, static_cast<std::uint32_t>(at_least));
+}
+
 void Store::touch(Artifact& artifact) {
   const std::uint32_t minute = port::coarse_minutes();
   if (artifact.stamped_minute.load(std::memory_order_relaxed) == minute) return;
   artifact.stamped_minute.store(minute, std::memory_order_relaxed);
-  // Sequences follow the wall clock and never go back, as it may: what is used later has the later stamp.
-  const std::uint64_t at_least = control_.header()->sequence.load(std::memory_order_relaxed) / 60'000'000'000U;
-  control_.stamp(artifact.slot, std::max(minute, static_cast<std::uint32_t>(at_least)));
+  control_.stamp(artifact.slot, stamp_of(minute));
   if (options_.trace != nullptr)
     options_.trace->note('h', artifact.key(), artifact.header().record_length, artifact.header().compile_us,
                          artifact.meta().name_space);
@@ -57,40 +62,51 @@ void Store::drop_dead_segments() {
 }
 
 // An Error says why the record cannot be had: TLC_MISS (its segment is gone) or TLC_REJECTED.
-Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change,
-                                       bool quiet) {
+Result<Outline> Store::read_record(const trust::Digest& key, const IndexRecord& record) {
   Result<std::shared_ptr<Segment>> opened = segments_.get(record.segment);
   if (!opened) {
     Error error = std::move(opened).error();
     if (error.status != TLC_MISS) error.status = TLC_REJECTED;
     return error;
   }
-  const std::shared_ptr<Segment>& segment = *opened;
-  RecordHeader header{};
+  Outline found;
+  found.segment = std::move(*opened);
+  found.slot = record.slot;
+  const Segment& segment = *found.segment;
+  RecordHeader& header = found.header;
   const std::span<const std::uint8_t> view =
-      segment->view(record.offset, std::max<std::uint64_t>(record.length, kHeaderSize));
+      segment.view(record.offset, std::max<std::uint64_t>(record.length, kHeaderSize));
   if (!view.empty())
     std::memcpy(&header, view.data(), sizeof header);
-  else if (!segment->read(record.offset, &header, sizeof header))
+  else if (!segment.read(record.offset, &header, sizeof header))
     return make_error(TLC_REJECTED, "the segment is cut short");
   if (auto fault = check_header(header, record.segment, record.offset, id_)) return make_error(TLC_REJECTED, *fault);
   if (!agrees(header, key, record)) return make_error(TLC_REJECTED, "the index points to another record");
 
-  std::span<const std::uint8_t> body;
-  Body copy;
   if (!view.empty()) {
-    body = view.subspan(kHeaderSize, header.body_length);
-  } else if (!segment->mapped() && header.body_length <= segment->size()) {
-    copy = make_body(header.body_length);
-    if (segment->read(record.offset + kHeaderSize, copy.get(), header.body_length))
-      body = {copy.get(), header.body_length};
+    found.body = view.subspan(kHeaderSize, header.body_length);
+  } else if (!segment.mapped() && header.body_length <= segment.size()) {
+    found.copy = make_body(header.body_length);
+    if (segment.read(record.offset + kHeaderSize, found.copy.get(), header.body_length))
+      found.body = {found.copy.get(), header.body_length};
   }
-  if (body.data() == nullptr) return make_error(TLC_REJECTED, "the segment is cut short");
-  Result<RecordMeta> meta = parse_meta(header, body);
+  if (found.body.data() == nullptr) return make_error(TLC_REJECTED, "the segment is cut short");
+  Result<RecordMeta> meta = parse_meta(header, found.body);
   if (!meta) return make_error(TLC_REJECTED, meta.error().message);
-  if (auto fault = check_members(header, *meta, body, user_key())) return make_error(TLC_REJECTED, *fault);
-  std::unique_ptr<Artifact> made =
-      std::make_unique<Artifact>(header, std::move(*meta), body, std::move(copy), Tier::store, segment);
+  found.meta = std::move(*meta);
+  found.outcome = Outcome::hit;
+  return found;
+}
+
+Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change,
+                                       bool quiet) {
+  Result<Outline> read = read_record(key, record);
+  if (!read) return std::move(read).error();
+  if (auto fault = check_members(read->header, read->meta, read->body, user_key()))
+    return make_error(TLC_REJECTED, *fault);
+  const std::uint64_t compile_us = read->header.compile_us;
+  std::unique_ptr<Artifact> made = std::make_unique<Artifact>(
+      read->header, std::move(read->meta), read->body, std::move(read->copy), Tier::store, std::move(read->segment));
   made->slot = record.slot;
   made->home = weak_from_this();
   const std::string_view counted = counted_as(*made);
@@ -98,7 +114,7 @@ Result<ArtifactRef> Store::load_record(const trust::Digest& key, const IndexReco
     const std::lock_guard lock(tally_mutex_);
     made->counter = tally_for(counted);
   }
-  if (!quiet) count(counted, Counter::saved_us, header.compile_us);
+  if (!quiet) count(counted, Counter::saved_us, compile_us);
   return ArtifactRef(table_->insert(std::move(made), change));
 }
 
@@ -158,6 +174,46 @@ Found Store::get(const trust::Digest& key, bool quiet) {
     break;
   }
   return found;
+}
+
+Outline Store::outline(const trust::Digest& key) {
+  if (control_.header()->removed_segments.load(std::memory_order_relaxed) !=
+      seen_removed_.load(std::memory_order_relaxed))
+    drop_dead_segments();
+  Outline found;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    IndexRecord record;
+    if (index_.get(key, record) != Lookup::hit || !known_kind(record.kind)) break;
+    if (intact(record, key) && record.kind == static_cast<std::uint8_t>(Kind::link)) {
+      found.outcome = Outcome::hit;
+      found.header.kind = record.kind;
+      break;
+    }
+    Result<Outline> read =
+        intact(record, key) ? read_record(key, record) : make_error(TLC_REJECTED, "the index record is damaged");
+    if (read && user_key() != nullptr)
+      if (auto fault = check_members(read->header, read->meta, read->body, user_key()))
+        read = make_error(TLC_REJECTED, *fault);
+    if (read) {
+      limit_mappings();
+      return std::move(*read);
+    }
+    if (read.error().status == TLC_MISS) continue;  // evicted between the two steps, perhaps published again
+    found.outcome = Outcome::rejected;
+    found.reason = read.error().message;
+    break;
+  }
+  return found;
+}
+
+void Store::used(const Outline& outline) {
+  const std::uint32_t minute = port::coarse_minutes();
+  if (control_.stamped(outline.slot) < minute) control_.stamp(outline.slot, stamp_of(minute));
+  count(outline.meta.name_space, Counter::hits);
+  count(outline.meta.name_space, Counter::saved_us, outline.header.compile_us);
+  if (options_.trace != nullptr)
+    options_.trace->note('h', outline.header.key, outline.header.record_length, outline.header.compile_us,
+                         outline.meta.name_space);
 }
 
 // What nobody holds may stay mapped up to an eighth of the limit. Looked at again only when another segment was mapped.

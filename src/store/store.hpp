@@ -59,6 +59,19 @@ struct Found {
   std::uint64_t sequence = 0;  ///< of what was rejected
 };
 
+/// A record that the index led to, its header and meta checked. What is in the members was not read, but where
+/// verification is strict.
+struct Outline {
+  Outcome outcome = Outcome::miss;
+  std::string reason;  ///< of a rejection
+  RecordHeader header{};
+  RecordMeta meta;
+  std::span<const std::uint8_t> body;
+  Body copy;  ///< owns the body where the segment is not mapped
+  std::shared_ptr<Segment> segment;
+  std::uint32_t slot = 0;
+};
+
 struct PutMode {
   bool replace = false;        ///< replace the generation `expected` instead of publishing an absent key
   std::uint64_t expected = 0;  ///< its sequence; 0: the key must be absent
@@ -131,6 +144,12 @@ class Store : public std::enable_shared_from_this<Store> {
     return artifact;
   }
 
+  /// What get would find, without reading what is in the members, and counting nothing. Of a link only the kind is
+  /// told.
+  [[nodiscard]] Outline outline(const trust::Digest& key);
+  /// An outline was all that somebody needed: this is its hit.
+  void used(const Outline& outline);
+
   // ---- publish.cpp
   [[nodiscard]] PutResult put(const RecordContent& content, PutMode mode);
   /// TLC_OK, TLC_MISS, or why it could not be done. sequence 0: whatever generation is there.
@@ -201,10 +220,12 @@ class Store : public std::enable_shared_from_this<Store> {
 
   // lookup.cpp
   Artifact* still_current(Artifact* artifact, std::uint64_t change, bool quiet);
+  Result<Outline> read_record(const trust::Digest& key, const IndexRecord& record);
   Result<ArtifactRef> load_record(const trust::Digest& key, const IndexRecord& record, std::uint64_t change,
                                   bool quiet);
   void limit_mappings();
   void touch(Artifact& artifact);
+  [[nodiscard]] std::uint32_t stamp_of(std::uint32_t minute) const;
   void drop_dead_segments();
   [[nodiscard]] const trust::MacKey* user_key() const { return options_.user_key ? &*options_.user_key : nullptr; }
 

@@ -70,7 +70,7 @@ def test_t33_symbolic_sizes_after_a_reload(tilelang) -> None:
 
 
 def test_288_tuning_results(tilelang) -> None:
-    """A sweep's worth, written in bounded time, and all found by another process."""
+    """A sweep's worth, all found by another process. What writing them costs: bench/autotune_timings.py."""
 
     def tune(what: str) -> dict:
         said = tilelang.place.run(HERE / "tilelang_tune.py", what, 288, **tilelang.environment)
@@ -80,7 +80,4 @@ def test_288_tuning_results(tilelang) -> None:
     assert saved["keys"] == 288
     loaded = tune("load")
     assert loaded["right"] == loaded["keys"] == 288
-    # TileLang's own fsyncs cost 20 ms each where it cannot write into memory first.
-    assert saved["seconds"] < 288 * 0.1
-    assert loaded["seconds"] < 288 * 0.1
     print(f"save {saved['seconds'] / 288 * 1e3:.1f} ms, load {loaded['seconds'] / 288 * 1e3:.1f} ms each")

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from dropin_tools import HERE, artifacts, cubins, finish, hits
+from dropin_tools import HERE, allowed, artifacts, cubins, finish, hits
 
 triton = pytest.importorskip("triton", reason="triton is not installed; tools/dev dropins installs it")
 pytest.importorskip("tlcache")
@@ -166,5 +166,5 @@ def test_a_killed_leader_frees_the_rest(place) -> None:
     killed.kill()
     died = time.monotonic()
     assert "cubin" in finish(waiter)
-    assert time.monotonic() - died < 5
+    assert time.monotonic() - died < allowed(30)  # a wait for the lock takes ten minutes
     assert len(artifacts(place)) == 1

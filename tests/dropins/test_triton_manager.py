@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import random
+import shutil
 import time
 
 import pytest
-from dropin_tools import finish
+from dropin_tools import allowed, finish
 
 pytest.importorskip("triton", reason="triton is not installed; tools/dev dropins installs it")
 pytest.importorskip("tlcache")
@@ -55,12 +57,12 @@ def test_a_failed_compile_frees_the_others_though_its_traceback_is_kept(place) -
         "-c",
         COMPILE + "try:\n    compile_kernel(fail=True)\n"
         "except RuntimeError as error:\n    kept = error\n"
-        "print('failed', flush=True)\nsys.stdin = open('/dev/null')\ntime.sleep(60)",
+        "print('failed', flush=True)\nsys.stdin = open('/dev/null')\ntime.sleep(1000)",
     )
     assert failing.stdout.readline() == "failed\n"
     started = time.monotonic()
     place.run("-c", COMPILE + "compile_kernel(seconds=0)")
-    assert time.monotonic() - started < 20  # a wait for the lock would take ten minutes
+    assert time.monotonic() - started < allowed(60)  # a wait for the lock would take ten minutes
     assert failing.poll() is None
     assert count(place) == 2
 
@@ -83,7 +85,7 @@ def test_a_miss_that_never_puts_holds_nobody_up(place) -> None:
         COMPILE + "kept = [get_cache_manager(KEY) for _ in range(3)]\n"
         "def ask(one):\n    return one.get_group('k.json')\n"
         "print([ask(one) for one in kept])\n"
-        "thread = threading.Thread(target=compile_kernel)\nthread.start()\nthread.join(15)\n"
+        "thread = threading.Thread(target=compile_kernel)\nthread.start()\nthread.join(200)\n"
         "print(thread.is_alive())",
     )
     assert said == "[None, None, None]\nFalse\n"
@@ -96,7 +98,7 @@ def test_a_thread_that_asks_twice_does_not_wait_for_itself(place) -> None:
         "    first = get_cache_manager(KEY)\n    assert first.get_group('k.json') is None\n"
         "    assert get_cache_manager(KEY).get_group('k.json') is None\n"
         "    return compile_kernel(seconds=0)\n"
-        "started = time.monotonic()\ntwice()\nassert time.monotonic() - started < 10",
+        "started = time.monotonic()\ntwice()\nassert time.monotonic() - started < 200",
     )
 
 
@@ -116,14 +118,46 @@ def outer():
     return compile_kernel(theirs, seconds=0)
 started = time.monotonic()
 outer()
-assert time.monotonic() - started < 20
+assert time.monotonic() - started < 200
 """
     both = [place.start("-c", code, "a", "b"), place.start("-c", code, "b", "a")]
     for one in both:
         assert one.stdout.readline() == "holds\n"
     (place.top / "go").touch()
     for one in both:
-        finish(one, timeout=40)
+        finish(one)
+
+
+def test_killed_at_any_moment_nothing_is_half_there(place) -> None:
+    """kill -9 while kernels are looked up, written, published: what others then get is whole, and they wait for nobody."""
+    place.environment["TRITON_CACHE_DIR"] = str(place.triton)
+    work = COMPILE + """
+print("ready", flush=True)
+for number in range(100000):
+    key = f"{number:064x}"
+    assert compile_kernel(key, seconds=0) == b"code of " + key.encode()
+"""
+    generator = random.Random(2026)
+    for _ in range(12):
+        process = place.start("-c", work)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(generator.uniform(0.0, 0.3))
+        process.kill()
+        process.communicate()
+    made = count(place)
+    assert made > 12
+    # With Triton's folder, and from the store alone.
+    check = COMPILE + f"""
+for number in range({made}):
+    key = f"{{number:064x}}"
+    assert compile_kernel(key, seconds=0) == b"code of " + key.encode(), key
+"""
+    place.run("-c", check)
+    recompiled = count(place) - made
+    assert recompiled <= 2 * 12  # those that were being written, one for each kill, and the look behind the last of them
+    shutil.rmtree(place.triton)
+    place.run("-c", check)
+    assert count(place) - made == recompiled
 
 
 def test_timings_of_the_autotuner_are_kept(place) -> None:
@@ -139,8 +173,6 @@ else:
 """
     assert place.run("-c", code) == "measured\n"
     assert json.loads(place.run("-c", code)) == {"timings": [1.5]}
-    import shutil
-
     shutil.rmtree(place.triton)
     assert json.loads(place.run("-c", code)) == {"timings": [1.5]}
     assert place.tool("stats")["total"]["hits"] == 2

@@ -40,7 +40,7 @@ UNBOUND = {
 }
 UNMIRRORED = "tlc_host_api tlc_backend_ops tlc_plugin_desc tlc_remote_ops tlc_remote_item tlc_call".split()
 UNNAMED = re.compile(r"TLC_(VERSION\w*|STRLEN|LOG_\w+|BUNDLE_BORROW|BACKEND_\w+|PLUGIN_MAGIC|REGISTER_\w+|REMOTE_\w+)")
-UNUSED_CALLBACKS = {"tlc_log_fn", "tlc_plugin_init_fn", "tlc_remote_sink_fn", "tlc_remote_init_fn"}
+UNUSED_CALLBACKS = {"tlc_log_fn", "tlc_outline_fn", "tlc_plugin_init_fn", "tlc_remote_sink_fn", "tlc_remote_init_fn"}
 
 # A call may wait if it gets a cache, or is one of these.
 MAY_WAIT = set("""tlc_cache_open tlc_request_key tlc_artifact_read tlc_artifact_folder tlc_lock_publish tlc_lock_fail

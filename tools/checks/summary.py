@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 # Reports of frameworks of tests of their own: a skipped test has its reason as message.
-OWN_REPORTS = ("python", "julia", "rust")
+OWN_REPORTS = ("python", "dropins", "julia", "rust")
 CASE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (?!\d+ test)(\S+)", re.M)
 
 
@@ -34,6 +34,8 @@ def results(path):
         reason = failure.get("message") or "" if failure is not None else ""
         if skipped is not None:
             message = skipped.get("message") or ""
+            if message == "collection skipped":  # a whole file of pytest's; the reason is the text
+                message = (skipped.text or message).rsplit("Skipped: ", 1)[-1].rstrip("')")
             own_wish = path.stem in OWN_REPORTS or "SKIP_R" in message
             status = "skipped" if own_wish else "failed"
             reason = message if path.stem in OWN_REPORTS else last_line(output) if own_wish else f"did not run: {message}"

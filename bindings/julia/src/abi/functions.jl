@@ -160,6 +160,9 @@ end
 @bind gcsafe tlc_cache_get(
     cache::Ptr{tlc_cache}, key::Ptr{tlc_key}, artifact::Ptr{Ptr{tlc_artifact}}, error::Ptr{tlc_error}
 )::tlc_status
+@bind gcsafe tlc_cache_outline(
+    cache::Ptr{tlc_cache}, key::Ptr{tlc_key}, fn::Ptr{Cvoid}, user_data::Ptr{Cvoid}, error::Ptr{tlc_error}
+)::tlc_status
 @bind gcsafe tlc_cache_put(
     cache::Ptr{tlc_cache}, key::Ptr{tlc_key}, bundle::Ptr{tlc_bundle}, artifact::Ptr{Ptr{tlc_artifact}},
     error::Ptr{tlc_error}

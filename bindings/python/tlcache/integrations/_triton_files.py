@@ -16,7 +16,6 @@ import os
 import shutil
 import tempfile
 import threading
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,10 +26,6 @@ _scratch_lock = threading.Lock()
 _scratch_folder: tuple[int, str] | None = None
 
 GROUP_PREFIX = "__grp__"
-
-#: Folders that were looked at: time of the folder, time of the artifact, paths.
-_known: dict[str, tuple[int, int, dict[str, str]]] = {}
-_CLOCK_STEP_NS = 100_000_000
 
 
 def _temporary_name() -> str:
@@ -141,28 +136,12 @@ def stamp(folder: str, members: Mapping[str, bytes], artifact: Any) -> None:
 
 
 def files_in(artifact: Any, folder: str) -> dict[str, str] | None:
-    """Paths by name of the artifact's files, if the folder has them all, unchanged.
-
-    Each file is looked at once in a process. After that the folder's own time tells that none was
-    replaced or removed.
-    """
-    path = os.fsencode(folder)
-    when = lib.tlcpy_created_ns(artifact)
-    known = _known.get(folder)
-    if known is not None and known[0] == lib.tlcpy_changed_ns(path) and known[1] == when:
-        return known[2].copy()
-    now = time.time_ns()
-    changed = lib.tlcpy_changed_ns(path)
-    names = lib.tlcpy_files_in(artifact, path) if changed >= 0 else None
+    """Paths by name of the artifact's files, if the folder has them all, unchanged."""
+    names = lib.tlcpy_files_in(artifact, os.fsencode(folder))
     if not names:
         return None
     base = folder + "/"
-    paths = {name: base + name for name in ffi.string(names).decode().split("/")[:-1]}
-    if now - changed > _CLOCK_STEP_NS:
-        # A change sooner after the last than the clock's step would not show.
-        _known[folder] = (changed, when, paths)
-        return paths.copy()
-    return paths
+    return {name: base + name for name in ffi.string(names).decode().split("/")[:-1]}
 
 
 def group_in(folder: str, group: str) -> dict[str, str] | None:

@@ -14,6 +14,7 @@ tlcache was turned on. Nothing that goes wrong here ends a compile.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
@@ -21,12 +22,29 @@ import time
 import warnings
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _triton_files as files
-from . import _triton_store as store
-from ._held import HeldLock
+from . import _triton_hit
 
+if TYPE_CHECKING:
+    from . import _triton_files as files
+    from . import _triton_store as store
+    from ._held import HeldLock
+else:
+
+    class _Later:
+        """A module that a kernel whose files are in place does not need."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, what: str) -> Any:
+            return getattr(importlib.import_module(self._name, __package__), what)
+
+    files, store = _Later("._triton_files"), _Later("._triton_store")
+
+#: Folders that were looked at: time of the folder, time of the artifact, paths.
+_known: dict[str, _triton_hit.Known] = {}
 _warned: set[str] = set()
 _warned_lock = threading.Lock()
 
@@ -110,6 +128,9 @@ class ManagerMixin:
         if not _State.usable:
             return files.group_in(self.cache_dir, filename)
         try:
+            there = self._in_place(None)
+            if there is not None and filename in there:
+                return there.copy()
             encoding = store.encoding_of(type(self)._namespace, self._key, None)
             artifact, held = store.look(encoding, sys._getframe(1))
             if artifact is None:
@@ -213,6 +234,9 @@ class ManagerMixin:
         if not _State.usable:
             return files.file_in(self.cache_dir, filename)
         try:
+            there = self._in_place(filename)
+            if there is not None and filename in there:
+                return there[filename]
             encoding = store.encoding_of(type(self)._namespace, self._key, filename)
             artifact, held = store.look(encoding, sys._getframe(1))
             if artifact is None:
@@ -235,6 +259,17 @@ class ManagerMixin:
         return path
 
     # ------------------------------------------------------------ both
+
+    def _in_place(self, filename: str | None) -> dict[str, str] | None:
+        """The paths of what is stored, if the files lie there as they were written."""
+        folder, name = self.cache_dir, filename or ""
+        known = _known.get(folder + "/" + name)
+        found = _triton_hit.files(type(self)._namespace, self._key, filename, folder, known)
+        if found is None:
+            return None
+        if found is not known:
+            _known[folder + "/" + name] = found
+        return found[2]
 
     def _paths(self, artifact: Any, group: str | None) -> dict[str, str]:
         """The artifact's files in their place, or written there; releases the artifact."""

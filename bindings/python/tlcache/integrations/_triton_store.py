@@ -7,26 +7,26 @@ Triton tells a cache manager a hash of all that determines a kernel, and nothing
     it leads to the kernel, whose key says what became known when it was compiled (name, target,
     options, intermediate representation), which is what `tlcache why` compares.
 
-The way to a hit calls the library without the classes of the package (_api): their import alone
-takes as long as Triton's own look-up of a hundred kernels.
+An entry whose files are in place is found without this module (_triton_hit). The way to a hit calls
+the library without the classes of the package (_api): their import alone takes as long as Triton's
+own look-up of a hundred kernels.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from .._native import ffi, lib, text
+from . import _triton_hit
 from ._held import HeldLock, end_abandoned
 
 if TYPE_CHECKING:
     from .. import _api
 
-_lock = threading.Lock()
 _cache: Any = None
 _templates: dict[tuple[str, int], tuple[bytes, bytes]] = {}
 
@@ -52,26 +52,11 @@ _RESULTS = frozenset(
 )
 
 
-def _after_fork() -> None:
-    """Another thread may have held it."""
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
 def native_cache() -> Any:
     """The process's cache, opened once: a tlc_cache*. Raises where even that fails."""
     global _cache
     if _cache is None:
-        with _lock:
-            if _cache is None:
-                options = ffi.new("tlc_cache_options*")
-                lib.tlc_cache_options_init(options)
-                out, error = ffi.new("tlc_cache**"), lib.tlcpy_error()
-                _check(lib.tlc_cache_open(options, out, error), error)
-                _cache = ffi.gc(out[0], lib.tlc_cache_close)
+        _cache = ffi.cast("tlc_cache*", _triton_hit.cache())
     return _cache
 
 

@@ -45,7 +45,7 @@ def state() -> tuple[bool, str]:
 
 def _library_error() -> str | None:
     try:
-        from .. import _native  # noqa: F401
+        from . import _triton_hit  # noqa: F401
     except Exception as error:
         return f"libtlcache cannot be used ({error})"
     return None

@@ -93,6 +93,9 @@ pub struct tlc_call {
 /// `tlc_log_fn` of the C headers.
 pub type tlc_log_fn = unsafe extern "C" fn(level: i32, component: tlc_str, message: tlc_str, user_data: *mut c_void);
 
+/// `tlc_outline_fn` of the C headers.
+pub type tlc_outline_fn = unsafe extern "C" fn(info: *const tlc_artifact_info, members: *const tlc_member, count: usize, user_data: *mut c_void) -> i32;
+
 /// `tlc_compile_fn` of the C headers.
 pub type tlc_compile_fn = unsafe extern "C" fn(request: *const tlc_request, key: *const tlc_key, bundle: *mut tlc_bundle, log: *mut tlc_log, error: *mut tlc_error, user_data: *mut c_void) -> tlc_status;
 
@@ -607,6 +610,8 @@ extern "C" {
     pub fn tlc_artifact_folder(artifact: *mut tlc_artifact, path: *mut *mut tlc_blob, error: *mut tlc_error) -> tlc_status;
     /// Since 0.1; see `tlcache.h`.
     pub fn tlc_cache_get(cache: *mut tlc_cache, key: *const tlc_key, artifact: *mut *mut tlc_artifact, error: *mut tlc_error) -> tlc_status;
+    /// Since 0.3; see `tlcache.h`.
+    pub fn tlc_cache_outline(cache: *mut tlc_cache, key: *const tlc_key, r#fn: Option<tlc_outline_fn>, user_data: *mut c_void, error: *mut tlc_error) -> tlc_status;
     /// Since 0.1; see `tlcache.h`.
     pub fn tlc_cache_put(cache: *mut tlc_cache, key: *const tlc_key, bundle: *const tlc_bundle, artifact: *mut *mut tlc_artifact, error: *mut tlc_error) -> tlc_status;
     /// Since 0.1; see `tlcache.h`.
