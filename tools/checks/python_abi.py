@@ -109,7 +109,7 @@ def callback_faults(path, abi):
 def c_faults(path, abi):
     """Calls in a file of C with another number of arguments. A compiler finds the rest."""
     functions = {f["name"]: len(f["params"]) for f in abi["functions"]}
-    blank = lambda match: re.sub(r"[^\n]", " ", match[0])  # noqa: E731
+    blank = lambda match: re.sub(r"[^\n]", " " if match[0][0] == "/" else "x", match[0])  # noqa: E731
     text = re.sub(r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", blank, path.read_text("utf-8"), flags=re.DOTALL)
     for found in re.finditer(r"\b(tlc_\w+)\(", text):
         depth, commas, end = 1, 0, found.end()
