@@ -122,10 +122,8 @@ std::vector<Device> Runtime::devices_of(ClContext context) const {
     }
     // One that is not listed may be a part of one (a sub-device): what it is, it says itself.
     constexpr ClNumber kPlatform = 0x1031;
-    ClPlatform platform =
-        asked_number<ClPlatform>([&](std::size_t room, void* into,
-                                     std::size_t* size) { return api.device_info(id, kPlatform, room, into, size); },
-                                 nullptr);
+    ClPlatform platform = nullptr;
+    (void)api.device_info(id, kPlatform, sizeof(void*), static_cast<void*>(&platform), nullptr);
     if (platform == nullptr) continue;
     if (auto device = describe_device(api, platform, id)) out.push_back(*std::move(device));
   }
