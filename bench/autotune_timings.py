@@ -6,8 +6,8 @@
 
 Needs tilelang and triton in this Python; no device: what is timed is a kernel that TileLang compiled for the host. For each
 result the kernel is timed as a tuner does it (warm-up, then the median of many calls), a result is written, and it is timed
-again, so that both timings of a pair are from the same moment of the machine. Then the same without writing anything in
-between. Results are TileLang's AutotuneResult with its kernel, and Triton's files of timings; --own: in the frameworks' own
+again, so that both timings of a pair are from the same moment of the machine. In turn with that, the same without writing
+anything in between. Results are TileLang's AutotuneResult with its kernel, and Triton's files of timings; --own: in the frameworks' own
 caches. Exit code 1 where the medians differ by more than 1 % beyond what they differ by without writing.
 """
 
@@ -38,16 +38,17 @@ def timed(kernel, values, calls: int = 60) -> float:
     return statistics.median(times) / 1e3
 
 
-def pairs(count: int, measure, write) -> tuple[list[float], list[float], list[float]]:
-    """Timings before and after each write, and what the writes took, in ms."""
-    before, after, wrote = [], [], []
+def pairs(count: int, measure, writers: dict) -> dict[str, list[tuple[float, float, float]]]:
+    """For each writer, (timing before, timing after, ms of the write) of each result; the writers take turns."""
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in writers}
     for index in range(count):
-        before.append(measure())
-        started = time.perf_counter()
-        write(index)
-        wrote.append((time.perf_counter() - started) * 1e3)
-        after.append(measure())
-    return before, after, wrote
+        for name in list(writers)[:: -1 if index % 2 else 1]:
+            before = measure()
+            started = time.perf_counter()
+            writers[name](index)
+            wrote = (time.perf_counter() - started) * 1e3
+            found[name].append((before, measure(), wrote))
+    return found
 
 
 def tilelang_writer():
@@ -105,12 +106,12 @@ def main() -> int:
         print("| written in between | median before, us | after, us | ratio of the medians | median of the pairs' ratios | a write, ms |")
         print("|---|---|---|---|---|---|")
         moved = {}
-        for name, writer in writers.items():
-            before, after, wrote = pairs(options.results, lambda: timed(kernel, values), writer)
-            ratio = statistics.median(after) / statistics.median(before)
-            moved[name] = statistics.median(b / a for a, b in zip(before, after, strict=True))
-            print(f"| {name} | {statistics.median(before):.2f} | {statistics.median(after):.2f} | {ratio:.4f} "
-                  f"| {moved[name]:.4f} | {statistics.median(wrote):.2f} |", flush=True)
+        for name, rows in pairs(options.results, lambda: timed(kernel, values), writers).items():
+            before, after, wrote = ([row[column] for row in rows] for column in range(3))
+            moved[name] = statistics.median(after) / statistics.median(before)
+            pair = statistics.median(b / a for a, b in zip(before, after, strict=True))
+            print(f"| {name} | {statistics.median(before):.2f} | {statistics.median(after):.2f} | {moved[name]:.4f} "
+                  f"| {pair:.4f} | {statistics.median(wrote):.2f} |", flush=True)
     return 1 if any(abs(one - moved["nothing"]) > 0.01 for one in moved.values()) else 0
 
 
