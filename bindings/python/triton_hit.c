@@ -59,8 +59,10 @@ static PyObject* py_cache(PyObject* module, PyObject* none) {
   tlc_error error;
   tlc_error_init(&error);
   tlc_cache* cache;
-  Py_BEGIN_ALLOW_THREADS cache = cache_of_process(&error);
-  Py_END_ALLOW_THREADS return cache == NULL ? raise(&error) : PyLong_FromVoidPtr(cache);
+  Py_BEGIN_ALLOW_THREADS
+  cache = cache_of_process(&error);
+  Py_END_ALLOW_THREADS
+  return cache == NULL ? raise(&error) : PyLong_FromVoidPtr(cache);
 }
 
 /* ---------------------------------------------------------------- files in place */
@@ -176,7 +178,8 @@ static PyObject* py_files(PyObject* module, PyObject* arguments) {
   tlc_status status = TLC_E_UNAVAILABLE;
   tlc_error error;
   tlc_error_init(&error);
-  Py_BEGIN_ALLOW_THREADS tlc_cache* cache = cache_of_process(&error);
+  Py_BEGIN_ALLOW_THREADS
+  tlc_cache* cache = cache_of_process(&error);
   if (cache != NULL) {
     tlc_key* made = NULL;
     status = make_key(name_space, key, file, &made, &error);
@@ -184,7 +187,8 @@ static PyObject* py_files(PyObject* module, PyObject* arguments) {
     if (status == TLC_OK) status = tlc_cache_outline(cache, made, look_for_files, &look, &error);
     tlc_key_release(made);
   }
-  Py_END_ALLOW_THREADS Py_DECREF(path);
+  Py_END_ALLOW_THREADS
+  Py_DECREF(path);
   if (status == TLC_OK && look.same) {
     Py_INCREF(known);
     return known;
