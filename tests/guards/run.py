@@ -100,6 +100,8 @@ class Tree:
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             with open(copy, "wb") as file:
                 file.write(content)
+        if os.path.exists(os.path.join(self.build, "CMakeCache.txt")):
+            return  # the build asks CMake again when it has to
         # A source archive may lack the license file and the like, which only installing needs.
         demand("cmake", "-S", self.tree, "-B", self.build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",
                "-DCMAKE_C_FLAGS_DEBUG=-O0", "-DTLC_BUILD_TESTS=ON", "-DTLC_BUILD_TOOLS=OFF", "-DTLC_BUILD_STATIC=OFF",
