@@ -60,6 +60,7 @@ OTHERS = (errno.EIO, errno.EACCES, errno.ENOMEM, errno.ESTALE)  # stat and its k
 NOT_OF_A_STORE = {
     "clock_gettime", "clock_nanosleep", "nanosleep", "sched_yield", "poll", "getcwd", "uname", "syscall",
     "getpid", "getuid", "geteuid", "getgid", "getegid", "getrlimit", "kill", "pipe2", "ioctl",  # processes and their pipes
+    "opendir",  # the folder in which drivers of OpenCL are listed
 }
 # Whoever puts has what it put, in memory if need be, when writing fails. What cannot be looked at is a miss or rejected.
 WRITING = {"pwrite", "pwritev", "write", "writev", "fdatasync", "fsync", "msync", "fallocate", "ftruncate", "renameat",
