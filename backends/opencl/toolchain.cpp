@@ -52,9 +52,10 @@ std::set<std::string> names_in(const std::string& folder) {
 std::string drivers_in(const std::string& folder) {
   std::string out = "drivers " + folder + "\n";
   for (const std::string& name : names_in(folder)) {
-    std::string content = read_file(folder + "/" + name);
+    std::string path = folder;
+    std::string content = read_file(path.append("/").append(name));
     replace_all(content, "\n", " ");
-    out += "driver " + name + " " + content + "\n";
+    out.append("driver ").append(name).append(" ").append(content).append("\n");
   }
   return out;
 }
