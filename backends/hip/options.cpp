@@ -106,9 +106,7 @@ class Checker {
     refuse_non_options(option);
     if (reader_.glued(option, out_)) return;
     const std::string_view name = std::string_view(option).substr(0, option.find('='));
-    for (const RefusedOption& row : kRefused) {
-      if (name == row.name) refuse_option(option, row.status, row.why);
-    }
+    refuse_listed(option, name, kRefused);
     if (name == "-include") return pre_include(option);
     if (option == "-mllvm") return to_llvm(option);
     const bool level = is_one_of(option, kLevels);

@@ -68,9 +68,7 @@ class Checker {
       return;
     }
     const std::string_view name = std::string_view(option).substr(0, option.find('='));
-    for (const RefusedOption& row : kRefused) {
-      if (name == row.name) refuse_option(option, row.status, row.why);
-    }
+    refuse_listed(option, name, kRefused);
     if (name == "-include") {
       const std::string header = reader_.value(option);
       add_pre_include(option, header, out_);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What is done in tlcache-worker: listing the devices, and compiling for one of them.
-#include <link.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -13,24 +11,10 @@
 #include "opencl/worker_order.hpp"
 #include "support/failure.hpp"
 #include "support/loaded_library.hpp"
-#include "support/toolchain.hpp"
 #include "support/worker_handler.hpp"
 
 namespace tlcb::opencl {
 namespace {
-
-std::set<std::string> loaded_files() {
-  std::set<std::string> files;
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* into) {
-        const std::string path = info->dlpi_name != nullptr ? info->dlpi_name : "";
-        if (!path.empty() && path.front() == '/' && !is_libc(base_name(path)))
-          static_cast<std::set<std::string>*>(into)->insert(real_path(path));
-        return 0;
-      },
-      &files);
-  return files;
-}
 
 /// Of a kernel, what the driver tells without having to.
 class KernelReader {

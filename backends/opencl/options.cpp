@@ -81,9 +81,7 @@ class Checker {
       return;
     }
     const std::string_view name = std::string_view(option).substr(0, option.find('='));
-    for (const RefusedOption& row : kRefused) {
-      if (name == row.name) refuse_option(option, row.status, row.why);
-    }
+    refuse_listed(option, name, kRefused);
     if (is_one_of(option, kLevels))
       refuse_option(option, TLC_E_INVALID, "is not known to OpenCL, which optimises unless -cl-opt-disable is given");
     const bool vendors = std::any_of(kVendors.begin(), kVendors.end(),

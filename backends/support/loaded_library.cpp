@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "support/toolchain.hpp"
+
 namespace tlcb {
 
 LoadedLibrary LoadedLibrary::open(const std::string& name, std::string& problem) {
@@ -40,6 +42,19 @@ bool belongs_to(const void* address, std::string_view path) {
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real != nullptr ? std::string(real.get()) : path;
+}
+
+std::set<std::string> loaded_files() {
+  std::set<std::string> files;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* into) {
+        const std::string path = info->dlpi_name != nullptr ? info->dlpi_name : "";
+        if (!path.empty() && path.front() == '/' && !is_libc(base_name(path)))
+          static_cast<std::set<std::string>*>(into)->insert(real_path(path));
+        return 0;
+      },
+      &files);
+  return files;
 }
 
 }  // namespace tlcb

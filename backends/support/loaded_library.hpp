@@ -4,6 +4,7 @@
 // A library that was opened is never closed: compilers and drivers keep threads and handlers of their own.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -41,5 +42,8 @@ class LoadedLibrary {
 
 /// The file with symlinks followed, or the path itself.
 [[nodiscard]] std::string real_path(const std::string& path);
+
+/// The files of all libraries that the process has now, symlinks followed, but those of the C library.
+[[nodiscard]] std::set<std::string> loaded_files();
 
 }  // namespace tlcb

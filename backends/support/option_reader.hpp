@@ -30,6 +30,14 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& lis
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+/// Throws with its reason if a table refuses an option of this name.
+template <std::size_t N>
+void refuse_listed(std::string_view option, std::string_view name, const std::array<RefusedOption, N>& table) {
+  for (const RefusedOption& row : table) {
+    if (name == row.name) refuse_option(option, row.status, row.why);
+  }
+}
+
 class OptionReader {
  public:
   explicit OptionReader(const std::vector<std::string>& options) : options_(options) {}

@@ -2,15 +2,12 @@
 // Debian and Ubuntu have hiprtc's functions in libamdhip64, ROCm itself in libhiprtc. Up to ROCm 5 they live in both.
 #include "hiprtc.hpp"
 
-#include <link.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
 
 #include "support/loaded_library.hpp"
-#include "support/toolchain.hpp"
 
 namespace tlcb::worker {
 namespace {
@@ -54,19 +51,6 @@ std::string find_functions(const LoadedLibrary& library, Api& api) {
   need(api.code, "hiprtcGetCode");
   library.find(api.runtime_version, "hipRuntimeGetVersion");
   return missing;
-}
-
-std::set<std::string> loaded_files() {
-  std::set<std::string> files;
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* into) {
-        const std::string path = info->dlpi_name != nullptr ? info->dlpi_name : "";
-        if (!path.empty() && path.front() == '/' && !is_libc(base_name(path)))
-          static_cast<std::set<std::string>*>(into)->insert(real_path(path));
-        return 0;
-      },
-      &files);
-  return files;
 }
 
 class Compile {
